@@ -1,0 +1,161 @@
+#include "src/base/commands.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+const struct command commands[] = {
+	{
+		.id = "show-status",
+		.words = {"show", "status"},
+		.args = "",
+		.shape = COMMAND_RECORD,
+		.shape_with_args = COMMAND_RECORD,
+		.help = "the daemon: version, identity, uptime, peers, routes, anything that is wrong",
+		.record = {{"version", "Version"},
+			   {"node", "Node"},
+			   {"router_id", "Router ID"},
+			   {"asn", "Local AS"},
+			   {"config", "Configuration"},
+			   {"started", "Started"},
+			   {"uptime", "Up"},
+			   {"phase", "Phase"},
+			   {"listen", "Listening"},
+			   {"pod_cidrs", "Pod CIDRs"},
+			   {"peers", "Peers"},
+			   {"prefixes", "Prefixes"},
+			   {"paths", "Paths"},
+			   {"kernel", "Kernel"},
+			   {"pods", "Pods"},
+			   {"warnings", "Warnings"}},
+	},
+	{
+		.id = "show-peers",
+		.words = {"show", "peers"},
+		.args = "[NAME]",
+		.args_max = 1,
+		.shape = COMMAND_TABLE,
+		.shape_with_args = COMMAND_RECORD,
+		.help = "BGP sessions, one a line; with NAME everything about one",
+		.empty = "no peers are configured",
+		.columns = {{"name", "Name"},
+			    {"address", "Address"},
+			    {"asn", "AS"},
+			    {"state", "State"},
+			    {"since", "Since"},
+			    {"received", "Received"},
+			    {"accepted", "Accepted"},
+			    {"advertised", "Advertised"},
+			    {"info", "Info"}},
+		.record = {{"name", "Name"},
+			   {"address", "Address"},
+			   {"local_address", "Local address"},
+			   {"asn", "Remote AS"},
+			   {"local_asn", "Local AS"},
+			   {"kind", "Kind"},
+			   {"state", "State"},
+			   {"since", "Since"},
+			   {"router_id", "Remote router ID"},
+			   {"hold_time", "Hold time (s)"},
+			   {"keepalive_time", "Keepalive (s)"},
+			   {"capabilities_sent", "Capabilities sent"},
+			   {"capabilities_received", "Capabilities received"},
+			   {"import", "Import policy"},
+			   {"export", "Export policy"},
+			   {"received", "Routes received"},
+			   {"accepted", "Routes accepted"},
+			   {"filtered", "Routes filtered"},
+			   {"advertised", "Routes advertised"},
+			   {"messages_in", "Messages in"},
+			   {"messages_out", "Messages out"},
+			   {"established_count", "Times established"},
+			   {"next_try", "Next try"},
+			   {"last_error", "Last error"}},
+	},
+	{
+		.id = "show-routes",
+		.words = {"show", "routes"},
+		.args = "[PREFIX | for ADDRESS]",
+		.args_max = 2,
+		.shape = COMMAND_TABLE,
+		.shape_with_args = COMMAND_TABLE,
+		.help = "every path the daemon knows: * best, + also used; PREFIX and what is inside it; "
+			"the one used for ADDRESS",
+		.empty = "no such route",
+		.columns = {{"mark", ""},
+			    {"prefix", "Prefix"},
+			    {"next_hop", "Next hop"},
+			    {"source", "From"},
+			    {"as_path", "AS path"},
+			    {"origin", "Origin"},
+			    {"local_pref", "Pref"},
+			    {"med", "MED"},
+			    {"kernel", "Kernel"},
+			    {"age", "Age"}},
+	},
+	{
+		.id = "show-pods",
+		.words = {"show", "pods"},
+		.args = "",
+		.shape = COMMAND_TABLE,
+		.shape_with_args = COMMAND_TABLE,
+		.help = "addresses given to pods on this node",
+		.empty = "no pod has an address here",
+		.columns = {{"address", "Address"},
+			    {"pod", "Pod"},
+			    {"container", "Container"},
+			    {"interface", "Interface"},
+			    {"host_interface", "Host interface"},
+			    {"network", "Network"},
+			    {"since", "Since"},
+			    {"state", "State"}},
+	},
+	{
+		.id = "show-memory",
+		.words = {"show", "memory"},
+		.args = "",
+		.shape = COMMAND_TABLE,
+		.shape_with_args = COMMAND_TABLE,
+		.help = "live objects by kind",
+		.columns = {{"kind", "Kind"}, {"count", "Count"}},
+	},
+};
+
+const size_t command_count = sizeof commands / sizeof *commands;
+
+static size_t word_count(const struct command *c)
+{
+	size_t n = 0;
+	while (n < COMMAND_WORDS_MAX && c->words[n])
+		n++;
+	return n;
+}
+
+static bool begins(const struct command *c, int argc, char *const *argv)
+{
+	for (size_t i = 0; i < word_count(c); i++)
+		if ((int)i >= argc || *argv[i] == '\0' || strncmp(c->words[i], argv[i], strlen(argv[i])) != 0)
+			return false;
+	return true;
+}
+
+const struct command *command_find(int argc, char *const *argv, int *args_at)
+{
+	const struct command *found = NULL;
+	for (size_t i = 0; i < command_count; i++) {
+		if (!begins(&commands[i], argc, argv))
+			continue;
+		if (found)
+			return NULL;
+		found = &commands[i];
+		*args_at = (int)word_count(found);
+	}
+	return found;
+}
+
+const struct command *command_by_id(const char *id)
+{
+	for (size_t i = 0; i < command_count; i++)
+		if (strcmp(commands[i].id, id) == 0)
+			return &commands[i];
+	return NULL;
+}

@@ -1,0 +1,117 @@
+#include "src/base/cursor.h"
+
+#include <string.h>
+
+struct cursor cursor_of(const void *data, size_t len)
+{
+	struct cursor c = {.p = data, .end = (const uint8_t *)data + len};
+	if (!data)
+		c.end = NULL;
+	return c;
+}
+
+size_t cursor_left(const struct cursor *c)
+{
+	return (size_t)(c->end - c->p);
+}
+
+bool cursor_ok(const struct cursor *c)
+{
+	return !c->failed;
+}
+
+const uint8_t *cursor_bytes(struct cursor *c, size_t len)
+{
+	if (c->failed || cursor_left(c) < len) {
+		c->failed = true;
+		return NULL;
+	}
+	const uint8_t *p = c->p;
+	c->p += len;
+	return p;
+}
+
+uint8_t cursor_u8(struct cursor *c)
+{
+	const uint8_t *p = cursor_bytes(c, 1);
+	return p ? *p : 0;
+}
+
+uint16_t cursor_u16(struct cursor *c)
+{
+	const uint8_t *p = cursor_bytes(c, 2);
+	return p ? (uint16_t)(p[0] << 8 | p[1]) : 0;
+}
+
+uint32_t cursor_u32(struct cursor *c)
+{
+	const uint8_t *p = cursor_bytes(c, 4);
+	return p ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3] : 0;
+}
+
+struct cursor cursor_sub(struct cursor *c, size_t len)
+{
+	const uint8_t *p = cursor_bytes(c, len);
+	struct cursor s = cursor_of(p, p ? len : 0);
+	s.failed = p == NULL;
+	return s;
+}
+
+struct writer writer_of(void *data, size_t cap)
+{
+	struct writer w = {.start = data, .p = data, .end = (uint8_t *)data + cap};
+	return w;
+}
+
+size_t writer_len(const struct writer *w)
+{
+	return (size_t)(w->p - w->start);
+}
+
+size_t writer_left(const struct writer *w)
+{
+	return (size_t)(w->end - w->p);
+}
+
+bool writer_ok(const struct writer *w)
+{
+	return !w->failed;
+}
+
+void writer_bytes(struct writer *w, const void *data, size_t len)
+{
+	if (w->failed || writer_left(w) < len) {
+		w->failed = true;
+		return;
+	}
+	if (len)
+		memcpy(w->p, data, len);
+	w->p += len;
+}
+
+void writer_u8(struct writer *w, uint8_t v)
+{
+	writer_bytes(w, &v, 1);
+}
+
+void writer_u16(struct writer *w, uint16_t v)
+{
+	uint8_t b[2] = {(uint8_t)(v >> 8), (uint8_t)v};
+	writer_bytes(w, b, sizeof b);
+}
+
+void writer_u32(struct writer *w, uint32_t v)
+{
+	uint8_t b[4] = {(uint8_t)(v >> 24), (uint8_t)(v >> 16), (uint8_t)(v >> 8), (uint8_t)v};
+	writer_bytes(w, b, sizeof b);
+}
+
+void writer_patch_u16(struct writer *w, size_t at, uint16_t v)
+{
+	if (w->failed || at + 2 > writer_len(w)) {
+		w->failed = true;
+		return;
+	}
+	w->start[at] = (uint8_t)(v >> 8);
+	w->start[at + 1] = (uint8_t)v;
+}

@@ -1,0 +1,31 @@
+/* Hashing: a mixer, a hash over bytes, and an intrusive chained table. The table owns no node:
+ * a node is embedded in the user's object, which carries its own hash. The table grows by
+ * doubling when it is full (one node a bucket); growing fails silently to a longer chain.
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+uint64_t hash_mix(uint64_t a, uint64_t b);
+uint64_t hash_bytes(const void *data, size_t len, uint64_t seed);
+
+struct hash_node {
+	struct hash_node *next;
+	uint64_t hash;
+};
+
+struct hash_table {
+	struct hash_node **buckets;
+	size_t mask, count;
+};
+
+void hash_table_init(struct hash_table *t);
+void hash_table_fini(struct hash_table *t); /* the nodes stay the caller's */
+void hash_table_insert(struct hash_table *t, struct hash_node *n, uint64_t hash);
+void hash_table_remove(struct hash_table *t, struct hash_node *n);
+/* The chain to search for hash; follow with hash_next(). NULL where there is none. */
+struct hash_node *hash_first(const struct hash_table *t, uint64_t hash);
+struct hash_node *hash_next(const struct hash_node *n); /* next with the same hash */
+/* Every node once: start with n = NULL. The node last returned may be removed and freed only
+ * after the following one was asked for. */
+struct hash_node *hash_table_each(const struct hash_table *t, const struct hash_node *n);
