@@ -1,0 +1,40 @@
+/* struct route to and from RTM_NEWROUTE, RTM_DELROUTE and RTM_GETROUTE. Pure: bytes in, bytes out.
+ * A route of the kernel that struct route cannot carry (cloned, local, multicast, unreachable, more
+ * next hops than ROUTE_NEXTHOPS_MAX, ...) is ERR_UNSUPPORTED, which readers of a dump skip.
+ */
+#pragma once
+#include <linux/netlink.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rib/route.h"
+
+enum netlink_route_op {
+	NETLINK_ROUTE_REPLACE, /* the one with the same prefix, table and metric, or a new one */
+	NETLINK_ROUTE_ADD,     /* -EEXIST where there is one */
+	NETLINK_ROUTE_DELETE,  /* by prefix and mark; next hops, scope and type are not compared */
+};
+
+enum { NETLINK_ROUTE_MESSAGE_MAX = 128 + ROUTE_NEXTHOPS_MAX * 40 };
+
+/* Bytes written, 0 where they do not fit or r is a unicast route without a next hop. */
+size_t netlink_route_encode(void *buf, size_t cap, enum netlink_route_op op, uint32_t seq, const struct route *r);
+/* *deleted: an RTM_DELROUTE. ERR_CORRUPT, ERR_UNSUPPORTED, or 0. */
+int netlink_route_decode(const struct nlmsghdr *h, struct route *out, bool *deleted);
+
+/* A dump that the kernel filters (the socket must have NETLINK_GET_STRICT_CHK). Protocol 0: any.
+ * The kernel answers -ENOENT where an IPv4 table does not exist: read that as "no routes". */
+size_t netlink_route_dump_request(void *buf, size_t cap, uint32_t seq, int family, uint32_t table, uint8_t protocol);
+
+/* "How would you send to dst?" With match the answer is the table's own route (its prefix, table,
+ * protocol), as netlink_route_decode() reads it; without, what netlink_route_get_decode() reads. */
+size_t netlink_route_get_request(void *buf, size_t cap, uint32_t seq, const struct addr *dst, bool match);
+
+struct netlink_route_answer {
+	uint32_t ifindex;
+	struct addr source;  /* the address the kernel would send from; zero: it named none */
+	struct addr gateway; /* zero: on link */
+	bool local;          /* dst is one of this host's own addresses */
+};
+int netlink_route_get_decode(const struct nlmsghdr *h, struct netlink_route_answer *out);

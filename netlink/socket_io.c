@@ -1,0 +1,236 @@
+#include "netlink/socket_io.h"
+
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "netlink/message.h"
+#include "src/base/clock_io.h"
+#include "src/base/err.h"
+
+enum { RECEIVE_BUFFER = 8 << 20, DATAGRAM_MAX = 64 << 10, DUMP_TRIES = 5 };
+
+struct netlink_socket {
+	int fd;
+	uint32_t port; /* the kernel's name for this socket: answers to it carry it */
+	uint32_t seq;  /* of the last synchronous request */
+	_Alignas(struct nlmsghdr) char buf[DATAGRAM_MAX];
+};
+
+static int set_options(int fd)
+{
+	int size = RECEIVE_BUFFER, on = 1;
+	/* beyond net.core.rmem_max where we may, else as much as that gives */
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) < 0)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);
+	setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof on);
+	if (setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on) < 0)
+		return -errno; /* without it dump filters are silently ignored */
+	return 0;
+}
+
+static int bind_socket(struct netlink_socket *s, uint32_t groups)
+{
+	struct sockaddr_nl a = {.nl_family = AF_NETLINK, .nl_groups = groups};
+	socklen_t len = sizeof a;
+	if (bind(s->fd, (struct sockaddr *)&a, sizeof a) < 0 || getsockname(s->fd, (struct sockaddr *)&a, &len) < 0)
+		return -errno;
+	s->port = a.nl_pid;
+	return 0;
+}
+
+int netlink_socket_open(struct netlink_socket **out, uint32_t groups)
+{
+	struct netlink_socket *s = malloc(sizeof *s);
+	*out = NULL;
+	if (!s)
+		return -ENOMEM;
+	s->seq = 0;
+	s->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	int err = s->fd < 0 ? -errno : set_options(s->fd);
+	if (!err)
+		err = bind_socket(s, groups);
+	if (err) {
+		netlink_socket_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+void netlink_socket_close(struct netlink_socket *s)
+{
+	if (!s)
+		return;
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s);
+}
+
+int netlink_socket_fd(const struct netlink_socket *s)
+{
+	return s->fd;
+}
+
+static int send_vector(struct netlink_socket *s, struct iovec *iov, size_t count)
+{
+	struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+	struct msghdr m = {.msg_name = &kernel, .msg_namelen = sizeof kernel, .msg_iov = iov, .msg_iovlen = count};
+	ssize_t n;
+	do
+		n = sendmsg(s->fd, &m, 0);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+int netlink_socket_send(struct netlink_socket *s, const void *msgs, size_t len)
+{
+	struct iovec iov = {.iov_base = (void *)(uintptr_t)msgs, .iov_len = len};
+	return send_vector(s, &iov, 1);
+}
+
+/* One datagram from the kernel into s->buf: its bytes, or -errno. Other senders are ignored. */
+static ssize_t receive_one(struct netlink_socket *s)
+{
+	for (;;) {
+		struct sockaddr_nl from;
+		struct iovec iov = {.iov_base = s->buf, .iov_len = sizeof s->buf};
+		struct msghdr m = {.msg_name = &from, .msg_namelen = sizeof from, .msg_iov = &iov, .msg_iovlen = 1};
+		ssize_t n = recvmsg(s->fd, &m, 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (m.msg_flags & MSG_TRUNC)
+			return -ENOBUFS;
+		if (m.msg_namelen == sizeof from && from.nl_pid == 0)
+			return n;
+	}
+}
+
+static void deliver(const struct nlmsghdr *h, netlink_message_fn *fn, void *arg)
+{
+	char text[NETLINK_TEXT_MAX] = "";
+	int error = 0;
+	if (h->nlmsg_type == NLMSG_ERROR && netlink_ack_decode(h, &error, text, sizeof text) != 0)
+		error = ERR_CORRUPT;
+	fn(arg, h, error, text);
+}
+
+int netlink_socket_receive(struct netlink_socket *s, netlink_message_fn *fn, void *arg)
+{
+	for (int i = 0; i < NETLINK_TURN_DATAGRAMS; i++) {
+		ssize_t n = receive_one(s);
+		if (n == -EAGAIN || n == -EWOULDBLOCK)
+			return 0;
+		if (n < 0)
+			return (int)n;
+		int left = (int)n;
+		for (const struct nlmsghdr *h = (const void *)s->buf; mnl_nlmsg_ok(h, left); h = mnl_nlmsg_next(h, &left))
+			deliver(h, fn, arg);
+	}
+	return 0;
+}
+
+/* --- synchronous calls */
+
+struct exchange {
+	netlink_message_fn *fn;
+	void *arg;
+	char *text;
+	size_t cap;
+	int result;
+	bool done, interrupted;
+};
+
+static int dump_result(const struct nlmsghdr *h)
+{
+	const int *result = netlink_message_body(h, sizeof *result);
+	return result ? *result : 0;
+}
+
+static void take(struct exchange *x, const struct nlmsghdr *h)
+{
+	if (h->nlmsg_flags & NLM_F_DUMP_INTR)
+		x->interrupted = true;
+	if (h->nlmsg_type == NLMSG_ERROR) {
+		x->done = true;
+		if (netlink_ack_decode(h, &x->result, x->text, x->cap) != 0)
+			x->result = ERR_CORRUPT;
+	} else if (h->nlmsg_type == NLMSG_DONE) {
+		x->done = true;
+		x->result = dump_result(h);
+	} else if (x->fn) {
+		x->fn(x->arg, h, 0, "");
+	}
+}
+
+static int wait_readable(const struct netlink_socket *s, struct tick until)
+{
+	struct pollfd p = {.fd = s->fd, .events = POLLIN};
+	int64_t left = until.ms - clock_now().ms;
+	int n = left > 0 ? poll(&p, 1, (int)left) : 0;
+	if (n < 0 && errno != EINTR)
+		return -errno;
+	return n == 0 ? -ETIMEDOUT : 0;
+}
+
+/* Sends msg under a number of its own and reads until its last answer. */
+static int exchange(struct netlink_socket *s, const void *msg, struct exchange *x)
+{
+	struct nlmsghdr head = *(const struct nlmsghdr *)msg;
+	struct tick until = tick_after(clock_now(), NETLINK_WAIT_MS);
+	head.nlmsg_seq = ++s->seq;
+	struct iovec iov[2] = {
+		{.iov_base = &head, .iov_len = sizeof head},
+		{.iov_base = (char *)(uintptr_t)msg + sizeof head, .iov_len = head.nlmsg_len - sizeof head},
+	};
+	int err = send_vector(s, iov, 2);
+	while (!err && !x->done) {
+		ssize_t n = receive_one(s);
+		if (n == -EAGAIN || n == -EWOULDBLOCK) {
+			err = wait_readable(s, until);
+			continue;
+		}
+		if (n < 0)
+			return (int)n;
+		int left = (int)n;
+		for (const struct nlmsghdr *h = (const void *)s->buf; mnl_nlmsg_ok(h, left); h = mnl_nlmsg_next(h, &left))
+			if (h->nlmsg_seq == head.nlmsg_seq && h->nlmsg_pid == s->port)
+				take(x, h);
+	}
+	return err ? err : x->result;
+}
+
+int netlink_request(struct netlink_socket *s, const void *msg, char *ext_text, size_t cap)
+{
+	struct exchange x = {.text = ext_text, .cap = cap};
+	if (cap)
+		ext_text[0] = '\0';
+	return exchange(s, msg, &x);
+}
+
+int netlink_query(struct netlink_socket *s, const void *msg, netlink_message_fn *fn, void *arg)
+{
+	struct exchange x = {.fn = fn, .arg = arg};
+	return exchange(s, msg, &x);
+}
+
+int netlink_dump(struct netlink_socket *s, const void *request, netlink_message_fn *fn, void *arg)
+{
+	for (int i = 0; i < DUMP_TRIES; i++) {
+		struct exchange x = {.fn = fn, .arg = arg};
+		int err = exchange(s, request, &x);
+		if (err != -EINTR && (err || !x.interrupted))
+			return err;
+	}
+	return -EINTR;
+}
