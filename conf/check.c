@@ -1,0 +1,168 @@
+/* What only several keys together can get wrong. It runs also when single values were refused,
+ * so that one load tells everything; a value that was refused still has what says "unset"
+ * (address zero, AS 0) and is not judged again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/errors.h"
+#include "conf/keys.h"
+
+struct check {
+	const struct conf *conf;
+	const struct conf_tree *root;
+	struct conf_errors *errors;
+};
+
+/* A peer with its place in the file. */
+struct placed_peer {
+	const struct conf_peer *peer;
+	const struct conf_tree *tree;
+	size_t index;
+};
+
+/* Points at key in the peer, or at the peer where the key is not given. */
+static void peer_error(const struct check *k, const struct placed_peer *p, const char *key, const char *text)
+{
+	char path[64];
+	const struct conf_tree *at = conf_tree_given(p->tree, key);
+	snprintf(path, sizeof path, "peers[%zu].%s", p->index, key);
+	conf_error_add(k->errors, at ? at->at : p->tree->at, path, "%s", text);
+}
+
+static int by_index(const struct placed_peer *a, const struct placed_peer *b)
+{
+	return a->index < b->index ? -1 : 1;
+}
+
+static int by_peer_name(const void *va, const void *vb)
+{
+	const struct placed_peer *a = va, *b = vb;
+	int c = strcmp(a->peer->name, b->peer->name);
+	return c ? c : by_index(a, b);
+}
+
+static int by_peer_address(const void *va, const void *vb)
+{
+	const struct placed_peer *a = va, *b = vb;
+	int c = addr_cmp(&a->peer->address, &b->peer->address);
+	return c ? c : by_index(a, b);
+}
+
+/* A default name says nothing that the address does not. */
+static bool has_own_name(const struct placed_peer *p)
+{
+	const struct conf_tree *t = conf_tree_given(p->tree, "name");
+	return t && t->kind == CONF_TREE_SCALAR && strcmp(t->text, p->peer->name) == 0;
+}
+
+static bool same_name(const struct placed_peer *a, const struct placed_peer *b)
+{
+	return strcmp(a->peer->name, b->peer->name) == 0 && (has_own_name(a) || has_own_name(b));
+}
+
+/* A peer that has no address (refused, or missing) is nobody's twin. */
+static bool same_address(const struct placed_peer *a, const struct placed_peer *b)
+{
+	return addr_eq(&a->peer->address, &b->peer->address) && !addr_is_zero(&a->peer->address);
+}
+
+static const struct unique {
+	const char *key;
+	int (*order)(const void *, const void *);
+	bool (*same)(const struct placed_peer *a, const struct placed_peer *b);
+} uniques[] = {{"name", by_peer_name, same_name}, {"address", by_peer_address, same_address}};
+
+static void check_unique(const struct check *k, const struct unique *u, struct placed_peer *peers, size_t n)
+{
+	char text[128], address[ADDR_TEXT_MAX];
+	const struct placed_peer *first = peers;
+	qsort(peers, n, sizeof *peers, u->order);
+	for (size_t i = 1; i < n; i++) {
+		if (!u->same(first, &peers[i])) {
+			first = &peers[i];
+			continue;
+		}
+		snprintf(text, sizeof text, "%s is also the %s of peers[%zu] (line %u)",
+			 u->same == same_name ? peers[i].peer->name : addr_format(&peers[i].peer->address, address),
+			 u->key, first->index, first->tree->at.line);
+		peer_error(k, &peers[i], u->key, text);
+	}
+}
+
+static void check_address(const struct check *k, const struct placed_peer *p)
+{
+	const struct conf *c = k->conf;
+	bool later = conf_tree_find(p->tree, "interface") || conf_tree_find(p->tree, "range");
+	if (!conf_tree_given(p->tree, "address") && !later)
+		peer_error(k, p, "address", "missing, expected an IPv4 unicast address");
+	for (size_t i = 0; i < c->node.address_count; i++)
+		if (addr_eq(&p->peer->address, &c->node.addresses[i]))
+			peer_error(k, p, "address", "this is one of the node's own addresses (node.addresses)");
+}
+
+static bool is_external(const struct conf *c, const struct conf_peer *p)
+{
+	if (p->asn_kind == CONF_ASN_NUMBER)
+		return p->asn && c->node.asn && p->asn != c->node.asn;
+	return p->asn_kind == CONF_ASN_EXTERNAL;
+}
+
+/* RFC 8212: without a policy nothing is taken over eBGP; ours is what cluster-cidrs allow. */
+static void check_policy(const struct check *k, const struct placed_peer *p)
+{
+	const struct conf_tree *clusters = conf_tree_given(conf_tree_find(k->root, "pods"), "cluster-cidrs");
+	bool known = clusters && (clusters->kind != CONF_TREE_LIST || clusters->count);
+	if (!known && is_external(k->conf, p->peer) && !conf_tree_given(p->tree, "import"))
+		peer_error(k, p, "import",
+			   "missing, and nothing says which routes this eBGP peer may send: set pods.cluster-cidrs, or "
+			   "import: all here");
+}
+
+static void check_peer(const struct check *k, const struct placed_peer *p)
+{
+	if (p->tree->kind != CONF_TREE_MAP)
+		return;
+	check_address(k, p);
+	if (!conf_tree_given(p->tree, "asn"))
+		peer_error(k, p, "asn", "missing, expected an AS number, external or internal");
+	check_policy(k, p);
+}
+
+static void check_node(const struct check *k)
+{
+	const struct conf_tree *node = conf_tree_given(k->root, "node");
+	const struct conf_tree *at = node ? node : conf_tree_given(k->root, "peers");
+	if (k->conf->peer_count && !conf_tree_given(node, "asn"))
+		conf_error_add(k->errors, at->key_at, "node.asn",
+			       "missing, but there are peers; expected an AS number from 1 to 4294967294");
+}
+
+static void check_peers(const struct check *k)
+{
+	const struct conf *c = k->conf;
+	const struct conf_tree *list = conf_tree_given(k->root, "peers"), *t = list ? list->first : NULL;
+	struct placed_peer *peers = conf_grab(c->peer_count, sizeof *peers);
+	for (size_t i = 0; i < c->peer_count; i++, t = t->next) {
+		peers[i] = (struct placed_peer){&c->peers[i], t, i};
+		check_peer(k, &peers[i]);
+	}
+	for (size_t i = 0; i < sizeof uniques / sizeof *uniques; i++)
+		check_unique(k, &uniques[i], peers, c->peer_count);
+	free(peers);
+}
+
+void conf_check(const struct conf *c, const struct conf_tree *root, struct conf_errors *errors)
+{
+	struct check k = {c, root, errors};
+	check_node(&k);
+	check_peers(&k);
+}
+
+bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b)
+{
+	return strcmp(a->name, b->name) == 0 && addr_eq(&a->address, &b->address) && a->asn_kind == b->asn_kind &&
+	       a->asn == b->asn && a->passive == b->passive && a->port == b->port && a->hold_time_s == b->hold_time_s &&
+	       a->import == b->import && a->export == b->export;
+}

@@ -1,0 +1,210 @@
+#include "conf/keys.h"
+
+#include <string.h>
+
+#define TOP(m) .offset = offsetof(struct conf, m), .size = sizeof(((struct conf *)NULL)->m)
+#define PEER(m) .offset = offsetof(struct conf_peer, m), .size = sizeof(((struct conf_peer *)NULL)->m)
+#define SECTION .type = CONF_KEY_MAP, .expected = "a map (key: value)"
+#define NAME_RULE "1 to 63 letters, digits, dots, dashes or underscores that start with a letter or a digit"
+#define CIDRS                                                                    \
+	.min = 8, .expected = "a list of IPv4 prefixes such as [10.244.7.0/24]", \
+	.item = "an IPv4 prefix of /8 to /32 such as 10.244.7.0/24"
+#define LATER(p, h)                                          \
+	{                                                    \
+		.path = p, .type = CONF_KEY_LATER, .help = h \
+	}
+
+const struct conf_key conf_keys[] = {
+	{"node", SECTION, .help = "this node"},
+	{"node.name", CONF_KEY_NAME, .expected = NAME_RULE, .otherwise = "the host name", TOP(node.name),
+	 .help = "how the node is called in output and, later, in the directory of nodes"},
+	{"node.asn", CONF_KEY_ASN, .expected = "an AS number from 1 to 4294967294", .otherwise = "none; needed with peers",
+	 TOP(node.asn), .help = "the AS that this node speaks for"},
+	{"node.router-id", CONF_KEY_ROUTER_ID, .expected = "four numbers with dots such as 10.0.7.1, not 0.0.0.0",
+	 .otherwise = "derived, the same at every start", TOP(node.router_id), .help = "the BGP identifier"},
+	{"node.addresses", CONF_KEY_ADDRESSES, .expected = "a list of unicast addresses such as [10.0.7.1]",
+	 .item = "a unicast address such as 10.0.7.1", .otherwise = "detected", .help = "the node's own addresses"},
+
+	{"pods", SECTION, .help = "the pods' addresses"},
+	{"pods.cidrs", CONF_KEY_PREFIXES, CIDRS, .otherwise = "none", TOP(pods.cidrs),
+	 .help = "this node's: pods get addresses from them, BGP announces them"},
+	{"pods.cluster-cidrs", CONF_KEY_PREFIXES, CIDRS, .otherwise = "none", TOP(pods.cluster_cidrs),
+	 .help = "all nodes': a peer without import may send prefixes inside them"},
+	{"pods.reuse-delay", CONF_KEY_SECONDS, .max = 604800, .expected = "a duration such as 60s (0s to 168h)",
+	 .value = "60s", TOP(pods.reuse_delay_s), .help = "how long a freed address rests before another pod gets it"},
+	LATER("pods.mtu", "the pods' MTU, where it is not the uplink's"),
+
+	{"peers", CONF_KEY_PEERS, .expected = "a list of peers, each a map that starts with \"- \"", .otherwise = "none",
+	 .help = "the BGP sessions"},
+	{"peers[].name", CONF_KEY_NAME, .expected = NAME_RULE, .otherwise = "the address", PEER(name),
+	 .help = "how the peer is called in output and in commands"},
+	{"peers[].address", CONF_KEY_ADDRESS, .expected = "an IPv4 unicast address", .otherwise = "none; needed",
+	 PEER(address), .help = "where the peer is"},
+	LATER("peers[].interface", "an unnumbered session on this interface"),
+	LATER("peers[].range", "sessions with whoever calls from this prefix"),
+	{"peers[].asn", CONF_KEY_PEER_ASN, .expected = "an AS number from 1 to 4294967294, external or internal",
+	 .otherwise = "none; needed", .help = "the peer's AS; external: any but our own; internal: our own"},
+	{"peers[].passive", CONF_KEY_BOOL, .expected = "true or false", .value = "false", PEER(passive),
+	 .help = "wait for the peer to connect, never call it"},
+	{"peers[].port", CONF_KEY_UINT, .min = 1, .max = 65535, .expected = "a port from 1 to 65535", .value = "179",
+	 PEER(port), .help = "the TCP port that we call"},
+	{"peers[].hold-time", CONF_KEY_SECONDS, .min = 3, .max = 65535,
+	 .expected = "a duration such as 9s (3s to 65535s in whole seconds, or 0 for never)", .value = "9s",
+	 PEER(hold_time_s), .help = "silence after which the session is down; the peer's is used where it is less"},
+	LATER("peers[].password-file", "a file with the TCP-MD5 or TCP-AO secret"),
+	LATER("peers[].ttl-security", "drop packets from more hops away than this"),
+	LATER("peers[].multihop", "how many hops an eBGP peer may be away"),
+	{"peers[].families", CONF_KEY_FAMILIES, .expected = "a list of address families: [ipv4]", .item = "ipv4",
+	 .otherwise = "[ipv4]", .help = "what routes are exchanged"},
+	LATER("peers[].bfd", "fast failure detection"),
+	LATER("peers[].bfd.interval", "time between two BFD packets"),
+	LATER("peers[].bfd.multiplier", "how many may be lost"),
+	{"peers[].import", CONF_KEY_IMPORT, .expected = "all or none", PEER(import),
+	 .otherwise = "what is inside pods.cluster-cidrs", .help = "which of the peer's routes are taken"},
+	{"peers[].export", CONF_KEY_EXPORT, .expected = "pods, all or none", PEER(export), .otherwise = "pods",
+	 .help = "which routes the peer gets; pods: our own pods.cidrs"},
+	LATER("peers[].max-prefixes", "how many prefixes the peer may send"),
+
+	LATER("mesh", "a session with every node in the directory"),
+	LATER("mesh.enabled", "whether"),
+	LATER("mesh.asn", "the nodes' AS"),
+
+	LATER("policies", "policies of your own for import and export"),
+	LATER("policies[].name", "what import and export call it"),
+	LATER("policies[].rules", "the first rule that matches decides"),
+	LATER("policies[].rules[].match", "what a rule applies to: prefixes, community"),
+	LATER("policies[].rules[].set", "what it changes: local-pref"),
+	LATER("policies[].rules[].action", "accept or reject"),
+
+	LATER("nodes", "the directory of nodes, where there is no Kubernetes"),
+	LATER("nodes[].name", "a node's name"),
+	LATER("nodes[].addresses", "its addresses"),
+	LATER("nodes[].pod-cidrs", "its pods' prefixes"),
+
+	LATER("tunnel", "carrying pods where the native path is gone"),
+	LATER("tunnel.mode", "fallback, cross-subnet, always or never"),
+	LATER("tunnel.type", "ipip or vxlan"),
+	LATER("tunnel.vni", "the VXLAN network identifier"),
+	LATER("tunnel.port", "the VXLAN UDP port"),
+
+	{"kernel", SECTION, .help = "the routes in the node's kernel"},
+	{"kernel.install", CONF_KEY_BOOL, .expected = "true or false", .value = "true", TOP(kernel.install),
+	 .help = "false: routes are learned and passed on, the kernel is left alone"},
+	{"kernel.table", CONF_KEY_TABLE, .min = 1, .max = UINT32_MAX,
+	 .expected = "main or a table number from 1 to 4294967295", .value = "main", TOP(kernel.table),
+	 .help = "the routing table"},
+	{"kernel.metric", CONF_KEY_UINT, .min = 1, .max = UINT32_MAX, .expected = "a number from 1 to 4294967295",
+	 .value = "32", TOP(kernel.metric), .help = "the routes' metric"},
+	{"kernel.protocol", CONF_KEY_UINT, .min = 5, .max = 255,
+	 .expected = "a number from 5 to 255 (0 to 4 are the kernel's own)", .value = "171", TOP(kernel.protocol),
+	 .help = "the mark of our routes: none with another one is ever touched"},
+	{"kernel.multipath", CONF_KEY_UINT, .min = 1, .max = 64, .expected = "a number from 1 to 64", .value = "16",
+	 TOP(kernel.multipath), .help = "how many equal paths a route may use"},
+
+	LATER("kubernetes", "pod CIDRs and the directory from the API server"),
+	LATER("kubernetes.enabled", "whether"),
+	LATER("kubernetes.kubeconfig", "credentials, where not the pod's own"),
+	LATER("kubernetes.node-name", "this node's name there"),
+
+	{"control", SECTION, .help = "the operator's socket"},
+	{"control.socket", CONF_KEY_PATH, .max = 107, .expected = "an absolute path of at most 107 bytes",
+	 .otherwise = "control in paths.run", TOP(control_socket), .help = "where underlayc finds the daemon"},
+
+	LATER("metrics", "measurements for Prometheus"),
+	LATER("metrics.listen", "where they are served"),
+
+	{"paths", SECTION, .help = "directories; several daemons on one machine need different ones"},
+	{"paths.run", CONF_KEY_PATH, .max = 99, .expected = "an absolute path of at most 99 bytes",
+	 .value = "/run/underlay", TOP(run_dir), .help = "sockets, leases and what the CNI plugin reads"},
+	{"paths.state", CONF_KEY_PATH, .max = 4000, .expected = "an absolute path", .value = "/var/lib/underlay",
+	 TOP(state_dir), .help = "what outlives a reboot"},
+};
+
+const size_t conf_key_count = sizeof conf_keys / sizeof *conf_keys;
+
+/* Does the row stand directly inside schema? Then the name it has there, else NULL. */
+static const char *name_in(const struct conf_key *k, const char *schema)
+{
+	size_t n = strlen(schema);
+	const char *name = k->path;
+	if (n) {
+		if (strncmp(name, schema, n) != 0 || name[n] != '.')
+			return NULL;
+		name += n + 1;
+	}
+	return strpbrk(name, ".[") ? NULL : name;
+}
+
+const struct conf_key *conf_key_find(const char *schema, const char *key)
+{
+	for (size_t i = 0; i < conf_key_count; i++) {
+		const char *name = name_in(&conf_keys[i], schema);
+		if (name && strcmp(name, key) == 0)
+			return &conf_keys[i];
+	}
+	return NULL;
+}
+
+enum { SUGGEST_MAX = 32 };
+
+static unsigned least(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+/* How many letters must be put in, taken out or replaced; both at most SUGGEST_MAX long. */
+static unsigned distance(const char *a, const char *b)
+{
+	unsigned row[SUGGEST_MAX + 1], n = (unsigned)strlen(b);
+	for (unsigned j = 0; j <= n; j++)
+		row[j] = j;
+	for (unsigned i = 1; a[i - 1]; i++) {
+		unsigned diagonal = row[0];
+		row[0] = i;
+		for (unsigned j = 1; j <= n; j++) {
+			unsigned replace = diagonal + (a[i - 1] != b[j - 1]);
+			diagonal = row[j];
+			row[j] = least(replace, least(row[j], row[j - 1]) + 1);
+		}
+	}
+	return row[n];
+}
+
+/* The nearest name in schema with at most limit changes. */
+static const char *nearest_sibling(const char *schema, const char *key, unsigned limit)
+{
+	unsigned best = limit + 1;
+	const char *found = NULL;
+	for (size_t i = 0; i < conf_key_count; i++) {
+		const char *name = name_in(&conf_keys[i], schema);
+		unsigned d = name ? distance(key, name) : best;
+		if (d < best) {
+			best = d;
+			found = conf_keys[i].path;
+		}
+	}
+	return found;
+}
+
+/* The right name in the wrong place: "asn" at the top. */
+static const char *same_name_elsewhere(const char *key)
+{
+	for (size_t i = 0; i < conf_key_count; i++) {
+		const char *dot = strrchr(conf_keys[i].path, '.');
+		if (strcmp(dot ? dot + 1 : conf_keys[i].path, key) == 0)
+			return conf_keys[i].path;
+	}
+	return NULL;
+}
+
+const char *conf_key_suggest(const char *schema, const char *key)
+{
+	size_t n = strlen(key);
+	if (n > SUGGEST_MAX)
+		return NULL;
+	const char *found = nearest_sibling(schema, key, (unsigned)n / 3);
+	if (!found)
+		found = same_name_elsewhere(key);
+	/* short names: two letters may differ, but not all of them */
+	return found || n < 3 ? found : nearest_sibling(schema, key, 2);
+}

@@ -1,0 +1,60 @@
+/* One row per configuration key: where it stands, what may be written, what holds when nothing
+ * is, what it is for, and where the value goes. Reading, error texts, suggestions and the table in
+ * docs/configuration.md come from the same row. A key is added by its row alone unless its type
+ * is new, which takes a row in conf/values.c too.
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "conf/conf.h"
+#include "conf/tree.h"
+
+enum conf_key_type {
+	CONF_KEY_MAP,        /* a section: its keys are rows of their own */
+	CONF_KEY_PEERS,      /* a list of maps */
+	CONF_KEY_UINT,       /* a number min..max, in a field of size bytes */
+	CONF_KEY_ASN,
+	CONF_KEY_TABLE,      /* a number, or main */
+	CONF_KEY_BOOL,
+	CONF_KEY_SECONDS,    /* a duration min..max in whole seconds */
+	CONF_KEY_NAME,
+	CONF_KEY_PATH,
+	CONF_KEY_ROUTER_ID,
+	CONF_KEY_ADDRESS,
+	CONF_KEY_ADDRESSES,
+	CONF_KEY_PREFIXES,
+	CONF_KEY_PEER_ASN,
+	CONF_KEY_FAMILIES,
+	CONF_KEY_IMPORT,
+	CONF_KEY_EXPORT,
+	CONF_KEY_LATER,      /* known, "not supported yet"; what is inside is not looked at */
+};
+
+struct conf_key {
+	const char *path;         /* "peers[].hold-time" */
+	enum conf_key_type type;
+	uint64_t min, max;
+	const char *expected;     /* what may be written, for "expected ..." and for the documentation */
+	const char *item;         /* the same for one item, where a list is expected */
+	const char *value;        /* the default, read like a value from the file; NULL: none */
+	const char *otherwise;    /* the default in words where it is no constant */
+	const char *help;
+	size_t offset, size;      /* in struct conf, or in struct conf_peer below peers[] */
+};
+
+extern const struct conf_key conf_keys[];
+extern const size_t conf_key_count;
+
+/* The row of key inside schema ("" is the top, "peers[]" an item of that list), or NULL. */
+const struct conf_key *conf_key_find(const char *schema, const char *key);
+/* A known path like key, its siblings first, or NULL where nothing is near. */
+const char *conf_key_suggest(const char *schema, const char *key);
+
+/* values.c: reads t into the key's field inside base, or adds errors. Sections are not its job. */
+void conf_value_set(const struct conf_key *key, const struct conf_tree *t, const char *path, void *base,
+		    struct conf_errors *errors);
+bool conf_name_ok(const char *name);
+
+/* check.c: what only several keys together can get wrong. */
+void conf_check(const struct conf *c, const struct conf_tree *root, struct conf_errors *errors);

@@ -1,0 +1,195 @@
+/* Tree -> struct conf: walks the tree along the rows of conf/keys.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/errors.h"
+#include "conf/keys.h"
+
+/* Where the walk is: schema names rows ("peers[]"), path names the file's own place ("peers[1]"). */
+struct walk {
+	struct conf *conf;
+	struct conf_errors *errors;
+	const char *schema, *path;
+	void *base; /* the struct that the schema's fields are in */
+};
+
+enum { PATH_MAX_TEXT = 128, MAP_KEYS_MAX = 256 };
+
+static void read_map(const struct walk *w, const struct conf_tree *map);
+
+static void join(char out[PATH_MAX_TEXT], const char *path, const char *key)
+{
+	char printable[CONF_QUOTE_MAX];
+	snprintf(out, PATH_MAX_TEXT, "%s%s%s", path, *path ? "." : "", conf_printable(key, printable));
+}
+
+/* Every row with a constant default directly or deeper in schema ("" leaves list items out). */
+static void fill_defaults(const char *schema, void *base)
+{
+	struct conf_errors none = {0};
+	size_t n = strlen(schema);
+	for (size_t i = 0; i < conf_key_count; i++) {
+		const struct conf_key *k = &conf_keys[i];
+		if (!k->value || strncmp(k->path, schema, n) != 0 || strchr(k->path + n, '['))
+			continue;
+		struct conf_tree *t = conf_tree_new(CONF_TREE_SCALAR, (struct conf_place){0, 0});
+		t->text = conf_copy(k->value);
+		conf_value_set(k, t, k->path, base, &none);
+		conf_tree_free(t);
+	}
+	conf_errors_fini(&none);
+}
+
+static void unknown_key(const struct walk *w, const struct conf_tree *t, const char *path)
+{
+	const char *near = conf_key_suggest(w->schema, t->key);
+	if (near)
+		conf_error_add(w->errors, t->key_at, path, "unknown key; did you mean %s?", near);
+	else
+		conf_error_add(w->errors, t->key_at, path, "unknown key");
+}
+
+static bool expect_kind(const struct walk *w, const struct conf_tree *t, enum conf_tree_kind kind, const char *path,
+			const char *expected)
+{
+	char found[CONF_QUOTE_MAX + 32];
+	if (t->fault)
+		conf_error_add(w->errors, t->at, path, "%s", t->fault);
+	else if (t->kind != kind)
+		conf_error_add(w->errors, t->at, path, "found %s, expected %s", conf_tree_describe(t, found), expected);
+	return !t->fault && t->kind == kind;
+}
+
+/* A member of conf->peers for each item, also for a broken one: indices must agree. */
+static void read_peers(const struct walk *w, const struct conf_key *key, const struct conf_tree *list, const char *path)
+{
+	char item_path[PATH_MAX_TEXT];
+	struct conf *c = w->conf;
+	if (!expect_kind(w, list, CONF_TREE_LIST, path, key->expected))
+		return;
+	c->peers = conf_grab(list->count, sizeof *c->peers);
+	for (const struct conf_tree *t = list->first; t; t = t->next) {
+		struct conf_peer *peer = &c->peers[c->peer_count];
+		snprintf(item_path, sizeof item_path, "%.100s[%zu]", path, c->peer_count++);
+		struct walk inner = {c, w->errors, "peers[]", item_path, peer};
+		peer->line = t->at.line;
+		fill_defaults("peers[]", peer);
+		if (expect_kind(w, t, CONF_TREE_MAP, item_path, "a map with address and asn"))
+			read_map(&inner, t);
+	}
+}
+
+static void read_section(const struct walk *w, const struct conf_key *key, const struct conf_tree *t, const char *path)
+{
+	struct walk inner = {w->conf, w->errors, key->path, path, w->base};
+	if (expect_kind(w, t, CONF_TREE_MAP, path, key->expected))
+		read_map(&inner, t);
+}
+
+static void read_member(const struct walk *w, const struct conf_tree *t)
+{
+	char path[PATH_MAX_TEXT];
+	const struct conf_key *key = conf_key_find(w->schema, t->key);
+	join(path, w->path, t->key);
+	if (t->fault)
+		conf_error_add(w->errors, t->at, path, "%s", t->fault);
+	else if (!key)
+		unknown_key(w, t, path);
+	else if (key->type == CONF_KEY_LATER)
+		conf_error_add(w->errors, t->key_at, path, "not supported yet (%s)", key->help);
+	else if (t->kind == CONF_TREE_NULL)
+		return; /* null: as if it was not there */
+	else if (key->type == CONF_KEY_MAP)
+		read_section(w, key, t, path);
+	else if (key->type == CONF_KEY_PEERS)
+		read_peers(w, key, t, path);
+	else
+		conf_value_set(key, t, path, w->base, w->errors);
+}
+
+static bool is_duplicate(const struct walk *w, const struct conf_tree *map, const struct conf_tree *t)
+{
+	char path[PATH_MAX_TEXT];
+	const struct conf_tree *first = conf_tree_find(map, t->key);
+	if (first == t || t->fault)
+		return false;
+	join(path, w->path, t->key);
+	conf_error_add(w->errors, t->key_at, path, "the key is here twice; first in line %u", first->key_at.line);
+	return true;
+}
+
+static void read_map(const struct walk *w, const struct conf_tree *map)
+{
+	if (map->count > MAP_KEYS_MAX) {
+		conf_error_add(w->errors, map->at, w->path, "%zu keys, expected at most %d", map->count, MAP_KEYS_MAX);
+		return;
+	}
+	for (const struct conf_tree *t = map->first; t; t = t->next)
+		if (!is_duplicate(w, map, t))
+			read_member(w, t);
+}
+
+/* Defaults that are no constants. */
+static void fill_derived(struct conf *c, const struct conf_tree *root, const char *hostname, struct conf_errors *errors)
+{
+	char shown[CONF_QUOTE_MAX], socket[128], address[ADDR_TEXT_MAX];
+	if (!c->node.name && !conf_tree_given(conf_tree_find(root, "node"), "name")) {
+		if (conf_name_ok(hostname))
+			c->node.name = conf_copy(hostname);
+		else
+			conf_error_add(errors, (struct conf_place){0, 0}, "node.name",
+				       "the host name \"%s\" cannot be used, expected %s",
+				       conf_printable(hostname, shown), conf_key_find("node", "name")->expected);
+	}
+	if (!c->control_socket) {
+		snprintf(socket, sizeof socket, "%s/control", c->run_dir);
+		c->control_socket = conf_copy(socket);
+	}
+	for (size_t i = 0; i < c->peer_count; i++)
+		if (!c->peers[i].name)
+			c->peers[i].name = conf_copy(addr_format(&c->peers[i].address, address));
+}
+
+static struct conf *conf_from_tree(const struct conf_tree *root, const char *hostname, struct conf_errors *errors)
+{
+	struct conf *c = conf_grab(1, sizeof *c);
+	struct walk top = {c, errors, "", "", c};
+	fill_defaults("", c);
+	if (expect_kind(&top, root, CONF_TREE_MAP, "", "a map with node, pods, peers, kernel, control or paths")) {
+		read_map(&top, root);
+		fill_derived(c, root, hostname, errors);
+		conf_check(c, root, errors);
+	}
+	if (errors->count == 0)
+		return c;
+	conf_free(c);
+	return NULL;
+}
+
+struct conf *conf_load_text(const char *text, size_t len, const char *hostname, struct conf_errors *errors)
+{
+	*errors = (struct conf_errors){0};
+	struct conf_tree *root = conf_yaml_read(text, len, errors);
+	struct conf *c = root ? conf_from_tree(root, hostname ? hostname : "", errors) : NULL;
+	conf_tree_free(root);
+	conf_errors_sort(errors);
+	return c;
+}
+
+void conf_free(struct conf *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->peer_count; i++)
+		free(c->peers[i].name);
+	free(c->peers);
+	free(c->node.name);
+	free(c->node.addresses);
+	free(c->pods.cidrs.at);
+	free(c->pods.cluster_cidrs.at);
+	free(c->control_socket);
+	free(c->run_dir);
+	free(c->state_dir);
+	free(c);
+}

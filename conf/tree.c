@@ -1,0 +1,66 @@
+#include "conf/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *conf_grab(size_t count, size_t size)
+{
+	void *p = calloc(count ? count : 1, size);
+	if (!p)
+		abort();
+	return p;
+}
+
+char *conf_copy(const char *text)
+{
+	size_t n = strlen(text) + 1;
+	return memcpy(conf_grab(n, 1), text, n);
+}
+
+struct conf_tree *conf_tree_new(enum conf_tree_kind kind, struct conf_place at)
+{
+	struct conf_tree *t = conf_grab(1, sizeof *t);
+	t->kind = kind;
+	t->at = t->key_at = at;
+	return t;
+}
+
+void conf_tree_append(struct conf_tree *parent, struct conf_tree *child)
+{
+	if (parent->last)
+		parent->last->next = child;
+	else
+		parent->first = child;
+	parent->last = child;
+	parent->count++;
+}
+
+/* Recursion is bounded by CONF_TREE_DEPTH_MAX; siblings are a loop. */
+void conf_tree_free(struct conf_tree *t)
+{
+	if (!t)
+		return;
+	for (struct conf_tree *c = t->first, *next; c; c = next) {
+		next = c->next;
+		conf_tree_free(c);
+	}
+	free(t->key);
+	free(t->text);
+	free(t);
+}
+
+const struct conf_tree *conf_tree_find(const struct conf_tree *t, const char *key)
+{
+	if (!t || t->kind != CONF_TREE_MAP)
+		return NULL;
+	for (const struct conf_tree *c = t->first; c; c = c->next)
+		if (strcmp(c->key, key) == 0)
+			return c;
+	return NULL;
+}
+
+const struct conf_tree *conf_tree_given(const struct conf_tree *t, const char *key)
+{
+	const struct conf_tree *c = conf_tree_find(t, key);
+	return c && c->kind != CONF_TREE_NULL ? c : NULL;
+}

@@ -1,0 +1,455 @@
+/* One setter a type of key: from a scalar or list in the tree to the field. A value that cannot
+ * be used leaves the field as it was and adds an error that says what was found and what was
+ * expected.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/errors.h"
+#include "conf/keys.h"
+
+struct value {
+	const struct conf_key *key;
+	const struct conf_tree *tree;
+	const char *path;
+	struct conf_errors *errors;
+	void *base;  /* the struct that holds the field */
+	void *field; /* at key->offset in it */
+	bool item;   /* one of a list */
+};
+
+/* hint: "" or a half-sentence that starts with punctuation. */
+static void mismatch(const struct value *v, const char *hint)
+{
+	char found[CONF_QUOTE_MAX + 32];
+	conf_error_add(v->errors, v->tree->at, v->path, "found %s, expected %s%s", conf_tree_describe(v->tree, found),
+		       v->item ? v->key->item : v->key->expected, hint);
+}
+
+static bool is_scalar(const struct value *v)
+{
+	return v->tree->kind == CONF_TREE_SCALAR;
+}
+
+/* Text that is meant as a number: plain, decimal, without sign or leading zero. */
+static bool number_from(const char *text, uint64_t *out)
+{
+	size_t digits = strspn(text, "0123456789");
+	if (digits == 0 || digits > 18 || text[digits] != '\0' || (text[0] == '0' && digits > 1))
+		return false;
+	*out = strtoull(text, NULL, 10);
+	return true;
+}
+
+static bool number_or_mismatch(const struct value *v, uint64_t min, uint64_t max, uint64_t *out)
+{
+	bool number = is_scalar(v) && number_from(v->tree->text, out);
+	if (number && !v->tree->quoted && *out >= min && *out <= max)
+		return true;
+	mismatch(v, number && v->tree->quoted ? ": take the quotes away" : "");
+	return false;
+}
+
+static void store_uint(const struct value *v, uint64_t n)
+{
+	switch (v->key->size) {
+	case 1:
+		*(uint8_t *)v->field = (uint8_t)n;
+		break;
+	case 2:
+		*(uint16_t *)v->field = (uint16_t)n;
+		break;
+	default:
+		*(uint32_t *)v->field = (uint32_t)n;
+	}
+}
+
+static void set_uint(const struct value *v)
+{
+	uint64_t n;
+	if (number_or_mismatch(v, v->key->min, v->key->max, &n))
+		store_uint(v, n);
+}
+
+static bool asn_or_mismatch(const struct value *v, uint32_t *out)
+{
+	uint64_t n;
+	if (!number_or_mismatch(v, 0, UINT32_MAX, &n))
+		return false;
+	if (n == 0 || n == UINT32_MAX || n == 23456) {
+		mismatch(v, n == 23456 ? "; 23456 is AS_TRANS (RFC 6793), nobody's own"
+				       : "; 0 and 4294967295 are reserved");
+		return false;
+	}
+	*out = (uint32_t)n;
+	return true;
+}
+
+static void set_asn(const struct value *v)
+{
+	asn_or_mismatch(v, v->field);
+}
+
+static void set_peer_asn(const struct value *v)
+{
+	struct conf_peer *peer = v->base;
+	const char *text = is_scalar(v) ? v->tree->text : "";
+	if (strcmp(text, "external") == 0)
+		peer->asn_kind = CONF_ASN_EXTERNAL;
+	else if (strcmp(text, "internal") == 0)
+		peer->asn_kind = CONF_ASN_INTERNAL;
+	else
+		asn_or_mismatch(v, &peer->asn);
+}
+
+static void set_table(const struct value *v)
+{
+	enum { TABLE_MAIN = 254 };
+	if (is_scalar(v) && strcmp(v->tree->text, "main") == 0)
+		store_uint(v, TABLE_MAIN);
+	else
+		set_uint(v);
+}
+
+static void set_bool(const struct value *v)
+{
+	bool yes = is_scalar(v) && strcmp(v->tree->text, "true") == 0;
+	bool no = is_scalar(v) && strcmp(v->tree->text, "false") == 0;
+	if ((yes || no) && !v->tree->quoted)
+		*(bool *)v->field = yes;
+	else
+		mismatch(v, yes || no ? ": take the quotes away" : "");
+}
+
+/* "90s", "500ms", "2m", "1h", or a bare 0. */
+static bool duration_ms(const char *text, uint64_t *out)
+{
+	static const struct {
+		const char *unit;
+		uint64_t ms;
+	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
+	char digits[13];
+	size_t n = strspn(text, "0123456789");
+	if (n >= sizeof digits)
+		return false;
+	memcpy(digits, text, n);
+	digits[n] = '\0';
+	if (!number_from(digits, out))
+		return false;
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+		if (strcmp(text + n, units[i].unit) == 0) {
+			*out *= units[i].ms;
+			return true;
+		}
+	}
+	return *out == 0 && text[n] == '\0';
+}
+
+static void set_seconds(const struct value *v)
+{
+	uint64_t ms, bare;
+	if (!is_scalar(v) || !duration_ms(v->tree->text, &ms)) {
+		bool no_unit = is_scalar(v) && number_from(v->tree->text, &bare);
+		mismatch(v, no_unit ? ": the unit is missing" : "");
+	} else if (ms % 1000) {
+		mismatch(v, ": whole seconds only");
+	} else if (ms && (ms / 1000 < v->key->min || ms / 1000 > v->key->max)) {
+		mismatch(v, "");
+	} else {
+		store_uint(v, ms / 1000);
+	}
+}
+
+bool conf_name_ok(const char *name)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+	static const char inner[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+	size_t n = strlen(name);
+	return n >= 1 && n <= 63 && strspn(name, letters) >= 1 && strspn(name, inner) == n;
+}
+
+static void replace_text(const struct value *v)
+{
+	char **field = v->field;
+	free(*field);
+	*field = conf_copy(v->tree->text);
+}
+
+static void set_name(const struct value *v)
+{
+	if (is_scalar(v) && conf_name_ok(v->tree->text))
+		replace_text(v);
+	else
+		mismatch(v, "");
+}
+
+static bool has_control(const char *text)
+{
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+		if (*p < 0x20 || *p == 0x7f)
+			return true;
+	return false;
+}
+
+static void set_path(const struct value *v)
+{
+	const char *text = is_scalar(v) ? v->tree->text : "";
+	if (*text == '/' && strlen(text) <= v->key->max && !has_control(text))
+		replace_text(v);
+	else
+		mismatch(v, "");
+}
+
+static void set_router_id(const struct value *v)
+{
+	struct addr a;
+	if (is_scalar(v) && addr_parse(v->tree->text, &a) && addr_is_v4(&a) && !strchr(v->tree->text, ':') &&
+	    !addr_is_zero(&a))
+		*(uint32_t *)v->field = addr_to_v4(&a);
+	else
+		mismatch(v, "");
+}
+
+static bool address_or_mismatch(const struct value *v, struct addr *out)
+{
+	struct addr a;
+	if (!is_scalar(v) || !addr_parse(v->tree->text, &a)) {
+		mismatch(v, is_scalar(v) && strchr(v->tree->text, '/') ? ": an address has no length" : "");
+		return false;
+	}
+	if (!addr_is_unicast(&a) || (addr_is_v4(&a) && strchr(v->tree->text, ':'))) {
+		mismatch(v, addr_is_unicast(&a) ? ": write IPv4 with dots only"
+						: ": it is zero, loopback, multicast or reserved");
+		return false;
+	}
+	*out = a;
+	return true;
+}
+
+static void set_address(const struct value *v)
+{
+	struct addr a;
+	if (!address_or_mismatch(v, &a))
+		return;
+	if (addr_is_v4(&a))
+		*(struct addr *)v->field = a;
+	else
+		mismatch(v, ": IPv6 is not supported yet");
+}
+
+/* The value for item number i of the list at v; path is a buffer for its path. */
+static struct value item_of(const struct value *v, const struct conf_tree *item, size_t i, char path[128])
+{
+	struct value r = *v;
+	snprintf(path, 128, "%s[%zu]", v->path, i);
+	r.tree = item;
+	r.path = path;
+	r.item = true;
+	return r;
+}
+
+static bool list_or_mismatch(const struct value *v)
+{
+	if (v->tree->kind != CONF_TREE_LIST)
+		mismatch(v, is_scalar(v) ? ": put it into [ ]" : "");
+	return v->tree->kind == CONF_TREE_LIST;
+}
+
+/* Reports an item's own fault (an alias, a tag). */
+static bool item_sound(const struct value *item)
+{
+	if (item->tree->fault)
+		conf_error_add(item->errors, item->tree->at, item->path, "%s", item->tree->fault);
+	return !item->tree->fault;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	return addr_cmp(a, b);
+}
+
+static void set_addresses(const struct value *v)
+{
+	struct conf *c = v->base;
+	char path[128];
+	size_t n = 0, i = 0;
+	if (!list_or_mismatch(v))
+		return;
+	struct addr *at = conf_grab(v->tree->count, sizeof *at), *sorted = conf_grab(v->tree->count, sizeof *sorted);
+	for (const struct conf_tree *t = v->tree->first; t; t = t->next) {
+		struct value item = item_of(v, t, i++, path);
+		if (item_sound(&item) && address_or_mismatch(&item, &at[n]))
+			n++;
+	}
+	memcpy(sorted, at, n * sizeof *at);
+	qsort(sorted, n, sizeof *sorted, by_address);
+	for (i = 1; i < n; i++) {
+		char text[ADDR_TEXT_MAX];
+		if (addr_eq(&sorted[i - 1], &sorted[i]))
+			conf_error_add(v->errors, v->tree->at, v->path, "%s is in the list twice",
+				       addr_format(&sorted[i], text));
+	}
+	free(sorted);
+	free(c->node.addresses);
+	c->node.addresses = at;
+	c->node.address_count = n;
+}
+
+/* Prefixes that no pod can have: reserved blocks, and the link-local one, where pods find their gateway. */
+static bool is_pod_space(const struct prefix *p)
+{
+	struct prefix link_local = prefix_make_v4(169u << 24 | 254u << 16, 16);
+	return addr_is_unicast(&p->addr) && !prefix_overlaps(p, &link_local);
+}
+
+static bool prefix_or_mismatch(const struct value *v, struct prefix *out)
+{
+	char meant[PREFIX_TEXT_MAX], hint[PREFIX_TEXT_MAX + 32];
+	const char *text = is_scalar(v) ? v->tree->text : "";
+	enum prefix_parse how = prefix_parse(text, out);
+	if (how == PREFIX_BAD_TEXT || !strchr(text, '/')) {
+		mismatch(v, how != PREFIX_BAD_TEXT ? ": the /LENGTH is missing" : "");
+	} else if (!prefix_is_v4(out)) {
+		mismatch(v, ": IPv6 is not supported yet");
+	} else if (strchr(text, ':') || prefix_plen(out) < v->key->min) {
+		mismatch(v, "");
+	} else if (how == PREFIX_HOST_BITS) {
+		snprintf(hint, sizeof hint, ": bits beyond the length are set, %s is probably meant",
+			 prefix_format(out, meant));
+		mismatch(v, hint);
+	} else if (!is_pod_space(out)) {
+		mismatch(v, ": it is loopback, link-local, multicast or reserved");
+	} else {
+		return true;
+	}
+	return false;
+}
+
+struct placed_prefix {
+	struct prefix prefix;
+	const struct conf_tree *tree;
+	size_t index;
+};
+
+/* By prefix, so that what covers stands before what it covers; then as in the file. */
+static int by_prefix(const void *va, const void *vb)
+{
+	const struct placed_prefix *a = va, *b = vb;
+	int c = prefix_cmp(&a->prefix, &b->prefix);
+	return c ? c : (a->index < b->index ? -1 : 1);
+}
+
+static void report_overlaps(const struct value *v, struct placed_prefix *p, size_t n)
+{
+	char inner[PREFIX_TEXT_MAX], outer[PREFIX_TEXT_MAX], path[128];
+	const struct placed_prefix *cover = p;
+	qsort(p, n, sizeof *p, by_prefix);
+	for (size_t i = 1; i < n; i++) {
+		if (!prefix_covers(&cover->prefix, &p[i].prefix)) {
+			cover = &p[i];
+			continue;
+		}
+		snprintf(path, sizeof path, "%s[%zu]", v->path, p[i].index);
+		conf_error_add(v->errors, p[i].tree->at, path,
+			       "%s %s %s of %s[%zu] (line %u), expected prefixes that do "
+			       "not overlap",
+			       prefix_format(&p[i].prefix, inner),
+			       prefix_eq(&cover->prefix, &p[i].prefix) ? "is the same as" : "lies inside",
+			       prefix_format(&cover->prefix, outer), v->path, cover->index, cover->tree->at.line);
+	}
+}
+
+static void set_prefixes(const struct value *v)
+{
+	struct conf_prefixes *field = v->field;
+	char path[128];
+	size_t n = 0, i = 0;
+	if (!list_or_mismatch(v))
+		return;
+	struct placed_prefix *placed = conf_grab(v->tree->count, sizeof *placed);
+	struct prefix *at = conf_grab(v->tree->count, sizeof *at);
+	for (const struct conf_tree *t = v->tree->first; t; t = t->next, i++) {
+		struct value item = item_of(v, t, i, path);
+		if (!item_sound(&item) || !prefix_or_mismatch(&item, &at[n]))
+			continue;
+		placed[n] = (struct placed_prefix){.prefix = at[n], .tree = t, .index = i};
+		n++;
+	}
+	report_overlaps(v, placed, n);
+	free(placed);
+	free(field->at);
+	*field = (struct conf_prefixes){.at = at, .count = n};
+}
+
+static bool is_ipv4_word(const struct value *item)
+{
+	const char *text = is_scalar(item) ? item->tree->text : "";
+	if (strcmp(text, "ipv6") == 0)
+		conf_error_add(item->errors, item->tree->at, item->path, "ipv6 is not supported yet, expected ipv4");
+	else if (strcmp(text, "ipv4") != 0)
+		mismatch(item, "");
+	return strcmp(text, "ipv4") == 0;
+}
+
+/* Nothing is stored: IPv4 is all there is so far, but what is written must not be ignored. */
+static void set_families(const struct value *v)
+{
+	char path[128];
+	size_t i = 0, ipv4 = 0;
+	if (!list_or_mismatch(v))
+		return;
+	if (v->tree->count == 0)
+		mismatch(v, "; this one is empty");
+	for (const struct conf_tree *t = v->tree->first; t; t = t->next) {
+		struct value item = item_of(v, t, i++, path);
+		if (item_sound(&item) && is_ipv4_word(&item))
+			ipv4++;
+	}
+	if (ipv4 > 1)
+		conf_error_add(v->errors, v->tree->at, v->path, "ipv4 is in the list twice");
+}
+
+static void set_policy(const struct value *v, bool pods)
+{
+	static const struct {
+		const char *name;
+		enum conf_policy policy;
+	} policies[] = {{"all", CONF_POLICY_ALL}, {"none", CONF_POLICY_NONE}, {"pods", CONF_POLICY_PODS}};
+	size_t n = pods ? 3 : 2;
+	for (size_t i = 0; is_scalar(v) && i < n; i++) {
+		if (strcmp(v->tree->text, policies[i].name) == 0) {
+			*(enum conf_policy *)v->field = policies[i].policy;
+			return;
+		}
+	}
+	mismatch(v, is_scalar(v) ? " (policies of your own are not supported yet)" : "");
+}
+
+static void set_import(const struct value *v)
+{
+	set_policy(v, false);
+}
+
+static void set_export(const struct value *v)
+{
+	set_policy(v, true);
+}
+
+static void (*const setters[])(const struct value *v) = {
+    [CONF_KEY_UINT] = set_uint,		[CONF_KEY_ASN] = set_asn,
+    [CONF_KEY_TABLE] = set_table,	[CONF_KEY_BOOL] = set_bool,
+    [CONF_KEY_SECONDS] = set_seconds,	[CONF_KEY_NAME] = set_name,
+    [CONF_KEY_PATH] = set_path,		[CONF_KEY_ROUTER_ID] = set_router_id,
+    [CONF_KEY_ADDRESS] = set_address,	[CONF_KEY_ADDRESSES] = set_addresses,
+    [CONF_KEY_PREFIXES] = set_prefixes, [CONF_KEY_PEER_ASN] = set_peer_asn,
+    [CONF_KEY_FAMILIES] = set_families, [CONF_KEY_IMPORT] = set_import,
+    [CONF_KEY_EXPORT] = set_export,
+};
+
+void conf_value_set(const struct conf_key *key, const struct conf_tree *t, const char *path, void *base,
+		    struct conf_errors *errors)
+{
+	struct value v = {key, t, path, errors, base, (char *)base + key->offset, false};
+	setters[key->type](&v);
+}
