@@ -1,0 +1,150 @@
+#include "bgp/attr.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bgp/attr_private.h"
+#include "src/base/list.h"
+#include "src/base/live.h"
+
+void bgp_attr_table_init(struct bgp_attr_table *t)
+{
+	hash_table_init(&t->sets);
+}
+
+void bgp_attr_table_fini(struct bgp_attr_table *t)
+{
+	hash_table_fini(&t->sets);
+}
+
+/* The next hop of MP_REACH_NLRI is no part of the wire form, so it joins the key. Where NEXT_HOP is part of the
+ * wire form, the key has none. */
+static uint64_t key_hash(uint8_t context, const struct addr *mp_next_hop, const uint8_t *wire, size_t len)
+{
+	uint64_t seed = context;
+	if (mp_next_hop)
+		seed = hash_bytes(mp_next_hop, sizeof *mp_next_hop, context);
+	return hash_bytes(wire, len, seed);
+}
+
+
+struct bgp_attrs *bgp_attrs_lookup(struct bgp_attr_table *t, uint8_t context, const struct addr *mp_next_hop,
+				   const uint8_t *wire, size_t len)
+{
+	if (mp_next_hop)
+		context |= BGP_ATTR_MP_NEXT_HOP;
+	struct hash_node *n = hash_first(&t->sets, key_hash(context, mp_next_hop, wire, len));
+	for (; n; n = hash_next(n)) {
+		struct bgp_attrs *a = container_of(n, struct bgp_attrs, node);
+		if (a->context == context && a->wire_len == len && memcmp(a->wire, wire, len) == 0 &&
+		    (!mp_next_hop || addr_eq(mp_next_hop, &a->next_hop)))
+			return bgp_attrs_ref(a);
+	}
+	return NULL;
+}
+
+struct bgp_attrs *bgp_attrs_intern(struct bgp_attr_table *t, const struct bgp_attrs *like, const uint8_t *wire, size_t len)
+{
+	const struct addr *mp = like->context & BGP_ATTR_MP_NEXT_HOP ? &like->next_hop : NULL;
+	struct bgp_attrs *a = bgp_attrs_lookup(t, like->context & (uint8_t)~BGP_ATTR_MP_NEXT_HOP, mp, wire, len);
+	if (a)
+		return a;
+	a = malloc(sizeof *a + len);
+	if (!a)
+		return NULL;
+	*a = *like;
+	a->table = t;
+	a->refs = 1;
+	a->wire_len = (uint16_t)len;
+	memcpy(a->wire, wire, len);
+	hash_table_insert(&t->sets, &a->node, key_hash(a->context, mp, wire, len));
+	live_add(LIVE_ATTRS);
+	return a;
+}
+
+struct bgp_attrs *bgp_attrs_local(struct bgp_attr_table *t)
+{
+	uint8_t wire[16];
+	struct writer w = writer_of(wire, sizeof wire);
+	uint8_t origin = BGP_ORIGIN_IGP;
+	struct bgp_attrs like = {.local_pref = BGP_DEFAULT_LOCAL_PREF, .origin = origin};
+	bgp_attr_put(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_ORIGIN, &origin, 1);
+	bgp_attr_put(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_AS_PATH, NULL, 0);
+	like.as_path_at = (uint16_t)writer_len(&w);
+	return bgp_attrs_intern(t, &like, wire, writer_len(&w));
+}
+
+struct bgp_attrs *bgp_attrs_ref(struct bgp_attrs *a)
+{
+	a->refs++;
+	return a;
+}
+
+void bgp_attrs_unref(struct bgp_attrs *a)
+{
+	if (!a || --a->refs)
+		return;
+	hash_table_remove(&a->table->sets, &a->node);
+	free(a);
+	live_drop(LIVE_ATTRS);
+}
+
+bool bgp_attr_next(struct cursor *block, struct bgp_attr_item *out)
+{
+	if (!cursor_left(block) || !cursor_ok(block))
+		return false;
+	out->flags = cursor_u8(block);
+	out->code = cursor_u8(block);
+	size_t len = out->flags & BGP_FLAG_EXTENDED ? cursor_u16(block) : cursor_u8(block);
+	out->value = cursor_sub(block, len);
+	return cursor_ok(block);
+}
+
+void bgp_attr_put(struct writer *w, uint8_t flags, uint8_t code, const void *value, size_t len)
+{
+	flags &= (uint8_t)~BGP_FLAG_EXTENDED;
+	writer_u8(w, len > 255 ? flags | BGP_FLAG_EXTENDED : flags);
+	writer_u8(w, code);
+	if (len > 255)
+		writer_u16(w, (uint16_t)len);
+	else
+		writer_u8(w, (uint8_t)len);
+	writer_bytes(w, value, len);
+}
+
+unsigned bgp_attrs_count_as(const struct bgp_attrs *a, uint32_t asn)
+{
+	struct cursor c = cursor_of(a->wire + a->as_path_at, a->as_path_len);
+	unsigned n = 0;
+	while (cursor_left(&c) && cursor_ok(&c)) {
+		cursor_u8(&c);
+		for (unsigned left = cursor_u8(&c); left; left--)
+			n += cursor_u32(&c) == asn;
+	}
+	return n;
+}
+
+static const char seg_open[] = {[BGP_SEG_SET] = '{', [BGP_SEG_CONFED_SEQUENCE] = '(', [BGP_SEG_CONFED_SET] = '['};
+static const char seg_close[] = {[BGP_SEG_SET] = '}', [BGP_SEG_CONFED_SEQUENCE] = ')', [BGP_SEG_CONFED_SET] = ']'};
+
+const char *bgp_attrs_path_text(const struct bgp_attrs *a, char *buf, size_t cap)
+{
+	struct cursor c = cursor_of(a->wire + a->as_path_at, a->as_path_len);
+	size_t n = 0;
+	buf[0] = '\0';
+	while (cursor_left(&c) && cursor_ok(&c)) {
+		uint8_t type = cursor_u8(&c), count = cursor_u8(&c);
+		for (unsigned i = 0; i < count; i++) {
+			char open[2] = {i == 0 && type <= BGP_SEG_CONFED_SET ? seg_open[type] : '\0', '\0'};
+			char close[2] = {i + 1u == count && type <= BGP_SEG_CONFED_SET ? seg_close[type] : '\0', '\0'};
+			int k = snprintf(buf + n, cap - n, "%s%s%u%s", n ? " " : "", open, cursor_u32(&c), close);
+			if (k < 0 || (size_t)k >= cap - n) {
+				snprintf(cap > 4 ? buf + (n > cap - 4 ? cap - 4 : n) : buf, cap > 4 ? 4 : cap, "...");
+				return buf;
+			}
+			n += (size_t)k;
+		}
+	}
+	return buf;
+}

@@ -1,0 +1,99 @@
+/* Path attributes: sets of them, interned. A set is decoded once, kept in a canonical wire form
+ * (4-byte AS numbers, without MP_REACH_NLRI, MP_UNREACH_NLRI and what RFC 7606 says to discard) and
+ * shared by every path that carries it; comparing two sets is comparing two pointers. The table is
+ * keyed by that wire form, so an UPDATE whose attributes are known costs one hash look-up.
+ *
+ * Ownership: bgp_attrs are shared, with ref/unref; the table holds no reference of its own, a set
+ * leaves the table with its last user. RFC 4271 section 5, RFC 6793, RFC 7606, RFC 9774.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bgp/fault.h"
+#include "bgp/open.h"
+#include "src/base/addr.h"
+#include "src/base/cursor.h"
+#include "src/base/hash.h"
+
+enum bgp_origin { BGP_ORIGIN_IGP, BGP_ORIGIN_EGP, BGP_ORIGIN_INCOMPLETE };
+enum { BGP_DEFAULT_LOCAL_PREF = 100 };
+
+struct bgp_attrs {
+	struct hash_node node;
+	struct bgp_attr_table *table;
+	uint32_t refs;
+	uint16_t wire_len;
+	uint16_t as_path_at, as_path_len; /* the segments, within wire */
+	uint16_t as_count;                /* for the decision: an AS_SET counts 1 */
+	struct addr next_hop;             /* of NEXT_HOP or MP_REACH_NLRI; zero: ours */
+	uint32_t med, local_pref, originator_id;
+	uint32_t first_as;                /* leftmost AS; 0: empty path */
+	uint8_t origin, cluster_count;
+	uint8_t context;                  /* enum bgp_attr_context bits; part of the key */
+	bool has_med, has_originator, no_export, no_advertise;
+	uint8_t wire[];
+};
+
+struct bgp_attr_table {
+	struct hash_table sets;
+};
+
+void bgp_attr_table_init(struct bgp_attr_table *t);
+void bgp_attr_table_fini(struct bgp_attr_table *t); /* no set may be left */
+
+/* What a block of attributes means depends on the session that it came over. */
+enum bgp_attr_context { BGP_ATTR_IBGP = 1, BGP_ATTR_AS2 = 2 };
+
+struct bgp_mp_reach {
+	bool present;
+	bool known; /* family is one of ours */
+	enum bgp_family family;
+	struct addr next_hop;
+	struct cursor nlri;
+};
+
+struct bgp_mp_unreach {
+	bool present;
+	bool known;
+	enum bgp_family family;
+	struct cursor nlri;
+};
+
+struct bgp_attr_block {
+	struct bgp_fault fault;          /* the worst found */
+	bool complete;                   /* the framing held to the end */
+	bool empty;                      /* no attribute but the MP pair */
+	struct bgp_mp_reach reach;
+	struct bgp_mp_unreach unreach;
+};
+
+/* Reads the attributes of one UPDATE. classic: it has NLRI in the classic field, so NEXT_HOP is
+ * mandatory. any_reachable: it announces anything at all (classic, or the caller found MP_REACH with
+ * NLRI), so ORIGIN and AS_PATH are. *classic_out and *mp_out get a reference to the set for the classic NLRI
+ * and for MP_REACH_NLRI's, or NULL where there is nothing to announce or fault says withdraw. */
+void bgp_attrs_decode(struct bgp_attr_table *t, unsigned context, struct cursor block, bool classic,
+		      struct bgp_attr_block *out, struct bgp_attrs **classic_out, struct bgp_attrs **mp_out);
+
+/* The set of a route that we originate: ORIGIN IGP, empty path, next hop ours. Owned reference. */
+struct bgp_attrs *bgp_attrs_local(struct bgp_attr_table *t);
+
+struct bgp_attrs *bgp_attrs_ref(struct bgp_attrs *a);
+void bgp_attrs_unref(struct bgp_attrs *a); /* NULL is fine */
+
+/* How often asn stands in the path (loop check, RFC 4271 section 9.1.2). */
+unsigned bgp_attrs_count_as(const struct bgp_attrs *a, uint32_t asn);
+/* "64512 64513 {1 2}" into buf; cut with "..." where it does not fit. */
+const char *bgp_attrs_path_text(const struct bgp_attrs *a, char *buf, size_t cap);
+
+/* How a session wants its attributes. */
+struct bgp_export {
+	bool ibgp, as4;
+	uint32_t local_asn;
+	struct addr next_hop_self;
+};
+/* Writes the attribute block that goes with a to such a session (RFC 4271 section 5.1: AS_PATH, next
+ * hop, LOCAL_PREF, MED; unknown transitive ones with Partial). Classic NEXT_HOP form. Returns its
+ * length, 0 where cap is too small. */
+size_t bgp_attrs_export(const struct bgp_attrs *a, const struct bgp_export *e, uint8_t *out, size_t cap);

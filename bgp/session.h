@@ -1,0 +1,121 @@
+/* A BGP session as a function of (state, event, now): no socket, no clock. One session has up to two
+ * connections, the one we opened and the one the peer opened, until one of them wins (RFC 4271 section
+ * 6.8). Every event function may append actions for the edge to carry out, in order; two sessions can
+ * talk in memory by feeding one's BGP_ACT_SEND to the other's bgp_session_message().
+ *
+ * Events that end a connection append BGP_ACT_CLOSE for it; the edge then forgets the connection and tells
+ * nothing back. RFC 4271 section 8, RFC 6608, RFC 4724 (as the restarting side), RFC 6286.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bgp/message.h"
+#include "bgp/open.h"
+#include "src/base/random.h"
+#include "src/base/tick.h"
+
+enum bgp_state { BGP_IDLE, BGP_CONNECT, BGP_ACTIVE, BGP_OPEN_SENT, BGP_OPEN_CONFIRM, BGP_ESTABLISHED };
+const char *bgp_state_name(enum bgp_state s);
+
+enum bgp_slot { BGP_OUT, BGP_IN, BGP_SLOTS }; /* who opened the connection: we, the peer */
+
+enum bgp_asn_kind { BGP_ASN_NUMBER, BGP_ASN_EXTERNAL, BGP_ASN_INTERNAL };
+
+struct bgp_session_params {
+	uint32_t local_asn, remote_asn;
+	enum bgp_asn_kind asn_kind;
+	uint32_t router_id;
+	uint16_t hold_time_s;
+	bool passive;
+	bool families[BGP_FAMILIES];
+	uint16_t restart_time_s; /* graceful restart: how long the peer may keep our routes; 0: not offered */
+};
+
+enum {
+	BGP_CONNECT_TIMEOUT_MS = 5000,
+	BGP_OPEN_WAIT_MS = 15000,   /* from the TCP connection to the peer's OPEN */
+	BGP_RETRY_MS = 3000,        /* between attempts; grows after repeated errors */
+	BGP_RETRY_MAX_MS = 30000,
+};
+
+struct bgp_conn {
+	enum bgp_state state; /* BGP_IDLE: there is none; BGP_CONNECT: being opened (BGP_OUT only) */
+	struct tick expire_at, keepalive_at;
+	struct bgp_open open; /* what the peer sent, from BGP_OPEN_CONFIRM on */
+};
+
+/* Why the last connection ended, for people. */
+struct bgp_last_error {
+	enum { BGP_LAST_NONE, BGP_LAST_SENT, BGP_LAST_RECEIVED, BGP_LAST_TCP } kind;
+	struct bgp_fault fault; /* for sent and received */
+	char text[160];
+	struct tick at;
+};
+
+struct bgp_session {
+	struct bgp_session_params params;
+	struct bgp_conn conn[BGP_SLOTS];
+	struct random random;
+	bool enabled;
+	bool restarting, kept_routes; /* RFC 4724: set R, F in the OPEN; the owner clears them */
+	struct tick retry_at, changed_at;
+	unsigned failures; /* in a row, for the growing wait */
+	unsigned established_count;
+	uint16_t hold_time_s, keepalive_s; /* negotiated */
+	struct bgp_open sent;
+	struct bgp_last_error last_error;
+};
+
+enum bgp_action_kind {
+	BGP_ACT_CONNECT, /* open a TCP connection to the peer for slot BGP_OUT */
+	BGP_ACT_SEND,    /* data, len on slot */
+	BGP_ACT_CLOSE,   /* the connection in slot, after what was sent */
+	BGP_ACT_UP,      /* slot is Established: send the routes */
+	BGP_ACT_DOWN,    /* it was and is no more */
+};
+
+struct bgp_action {
+	enum bgp_action_kind kind;
+	enum bgp_slot slot;
+	uint16_t at, len; /* for BGP_ACT_SEND: within bytes */
+};
+
+enum { BGP_ACTIONS_MAX = 16, BGP_ACTION_BYTES = 1536 };
+
+struct bgp_actions {
+	struct bgp_action action[BGP_ACTIONS_MAX];
+	unsigned count;
+	uint16_t used;
+	uint8_t bytes[BGP_ACTION_BYTES];
+};
+
+void bgp_actions_clear(struct bgp_actions *a);
+
+void bgp_session_init(struct bgp_session *s, const struct bgp_session_params *params, uint64_t seed);
+void bgp_session_start(struct bgp_session *s, struct tick now, struct bgp_actions *out);
+/* Ends the session with Cease/subcode. subcode 0: closes without a word, so that a peer which
+ * helps graceful restarts keeps our routes. */
+void bgp_session_stop(struct bgp_session *s, uint8_t subcode, struct tick now, struct bgp_actions *out);
+
+/* A TCP connection is there: ours (BGP_OUT) or accepted (BGP_IN). False: it is not wanted; actions tell what
+ * to send on it before closing. */
+bool bgp_session_connected(struct bgp_session *s, enum bgp_slot slot, struct tick now, struct bgp_actions *out);
+/* It could not be opened, or broke, with the edge's words for people. */
+void bgp_session_lost(struct bgp_session *s, enum bgp_slot slot, const char *why, struct tick now,
+		      struct bgp_actions *out);
+/* A whole message came. True: it is an UPDATE of an Established session, for the caller to decode. */
+bool bgp_session_message(struct bgp_session *s, enum bgp_slot slot, const struct bgp_frame *frame, struct tick now,
+			 struct bgp_actions *out);
+/* The caller found a fault (frame, UPDATE) that resets the session. */
+void bgp_session_fault(struct bgp_session *s, enum bgp_slot slot, const struct bgp_fault *fault, struct tick now,
+		       struct bgp_actions *out);
+/* Runs what is due. Read the sockets first: a peer is not late because we are. */
+void bgp_session_tick(struct bgp_session *s, struct tick now, struct bgp_actions *out);
+struct tick bgp_session_next_at(const struct bgp_session *s);
+
+/* The most advanced connection's state; Active: waiting for the peer or for the next attempt. */
+enum bgp_state bgp_session_state(const struct bgp_session *s);
+/* The Established connection's slot, or BGP_SLOTS. */
+enum bgp_slot bgp_session_slot(const struct bgp_session *s);

@@ -1,0 +1,250 @@
+#include "bgp/update.h"
+
+#include <string.h>
+
+#include "bgp/attr_private.h"
+#include "bgp/message.h"
+#include "src/base/cursor.h"
+
+static unsigned family_start(enum bgp_family f)
+{
+	return f == BGP_IPV4_UNICAST ? ADDR_V4_BITS : 0;
+}
+
+/* One prefix: a length in bits and as many bytes as it needs. */
+static bool read_prefix(struct cursor *c, enum bgp_family family, struct prefix *out)
+{
+	unsigned start = family_start(family), len = cursor_u8(c), n = (len + 7) / 8;
+	if (!cursor_ok(c) || len > 128 - start)
+		return false;
+	const uint8_t *b = cursor_bytes(c, n);
+	if (!b)
+		return false;
+	struct addr a = family == BGP_IPV4_UNICAST ? addr_from_v4(0) : (struct addr){{0}};
+	memcpy(a.b + start / 8, b, n);
+	*out = prefix_make(&a, start + len);
+	return true;
+}
+
+static bool may_be_routed(const struct prefix *p, enum bgp_family family)
+{
+	if (prefix_is_v4(p) != (family == BGP_IPV4_UNICAST))
+		return false; /* an IPv4-mapped IPv6 prefix */
+	if (prefix_is_default(p))
+		return true;
+	if (family == BGP_IPV4_UNICAST)
+		return p->addr.b[12] != 0 && p->addr.b[12] != 127 && p->addr.b[12] < 224;
+	return p->addr.b[0] != 0xff && !addr_is_link_local(&p->addr);
+}
+
+bool bgp_nlri_next(struct bgp_nlri *n, struct prefix *out, unsigned *skipped)
+{
+	while (cursor_left(&n->bytes)) {
+		if (!read_prefix(&n->bytes, n->family, out))
+			return false;
+		if (may_be_routed(out, n->family))
+			return true;
+		if (skipped)
+			++*skipped;
+	}
+	return false;
+}
+
+static bool nlri_is_good(struct cursor c, enum bgp_family family)
+{
+	struct prefix p;
+	while (cursor_left(&c))
+		if (!read_prefix(&c, family, &p))
+			return false;
+	return true;
+}
+
+static void reset(struct bgp_update *u, uint8_t subcode, const char *text)
+{
+	bgp_fault_raise(&u->fault, BGP_RESET, BGP_ERR_UPDATE, subcode, text, NULL, 0);
+}
+
+static void put_classic(struct bgp_update *u, struct cursor withdrawn, struct cursor announced)
+{
+	u->part[0].withdrawn = (struct bgp_nlri){withdrawn, BGP_IPV4_UNICAST};
+	u->part[0].announced = (struct bgp_nlri){announced, BGP_IPV4_UNICAST};
+	if (!nlri_is_good(withdrawn, BGP_IPV4_UNICAST) || !nlri_is_good(announced, BGP_IPV4_UNICAST))
+		reset(u, BGP_UPDATE_NETWORK, "a prefix is longer than 32 bits or than its field");
+}
+
+/* A family we did not agree on is passed over, with its bytes unread (RFC 4760 section 7). */
+static struct bgp_nlri take_mp(const struct bgp_update_context *ctx, struct bgp_update *u, bool present, bool known,
+			       enum bgp_family family, struct cursor bytes)
+{
+	struct bgp_nlri none = {cursor_of(NULL, 0), BGP_IPV4_UNICAST};
+	if (!present)
+		return none;
+	if (!known || !ctx->families[family]) {
+		u->foreign_family = true;
+		return none;
+	}
+	if (!nlri_is_good(bytes, family)) {
+		reset(u, BGP_UPDATE_OPTIONAL, "a prefix in an MP attribute is longer than its family or its field");
+		return none;
+	}
+	return (struct bgp_nlri){bytes, family};
+}
+
+static bool announces(const struct bgp_update *u)
+{
+	return cursor_left(&u->part[0].announced.bytes) || cursor_left(&u->part[1].announced.bytes);
+}
+
+static bool withdraws(const struct bgp_update *u)
+{
+	return cursor_left(&u->part[0].withdrawn.bytes) || cursor_left(&u->part[1].withdrawn.bytes);
+}
+
+static void find_end_of_rib(struct bgp_update *u, const struct bgp_attr_block *block)
+{
+	if (u->fault.reaction != BGP_FINE || announces(u) || withdraws(u) || u->foreign_family)
+		return;
+	if (block->empty && !block->unreach.present) {
+		u->end_of_rib = true;
+		u->end_of_rib_family = BGP_IPV4_UNICAST;
+	} else if (block->unreach.present && block->unreach.known && !block->reach.present) {
+		u->end_of_rib = true;
+		u->end_of_rib_family = block->unreach.family;
+	}
+}
+
+/* Without a route to withdraw, treat-as-withdraw would hide the fault (RFC 7606 section 5.2); and where the
+ * framing broke, MP_REACH_NLRI may be among what could not be read. */
+static void harden(struct bgp_update *u, const struct bgp_attr_block *block)
+{
+	if (u->fault.reaction != BGP_WITHDRAW || announces(u) || u->foreign_family)
+		return;
+	if (block->empty)
+		return;
+	u->fault.reaction = BGP_RESET;
+}
+
+static void check_first_as(const struct bgp_update_context *ctx, struct bgp_update *u)
+{
+	for (unsigned i = 0; i < BGP_UPDATE_PARTS; i++) {
+		const struct bgp_attrs *a = u->part[i].attrs;
+		if (a && !ctx->ibgp && a->first_as != ctx->peer_asn)
+			bgp_fault_raise(&u->fault, BGP_WITHDRAW, BGP_ERR_UPDATE, BGP_UPDATE_AS_PATH,
+					"the AS path does not begin with the peer's AS", NULL, 0);
+	}
+}
+
+static void drop_attrs(struct bgp_update *u)
+{
+	for (unsigned i = 0; i < BGP_UPDATE_PARTS; i++) {
+		bgp_attrs_unref(u->part[i].attrs);
+		u->part[i].attrs = NULL;
+	}
+}
+
+void bgp_update_decode(const struct bgp_update_context *ctx, const uint8_t *body, size_t len, struct bgp_update *out)
+{
+	struct cursor c = cursor_of(body, len);
+	struct bgp_attr_block block;
+	memset(out, 0, sizeof *out);
+	struct cursor withdrawn = cursor_sub(&c, cursor_u16(&c));
+	struct cursor attrs = cursor_sub(&c, cursor_u16(&c));
+	if (!cursor_ok(&c)) {
+		reset(out, BGP_UPDATE_ATTR_LIST, "the withdrawn routes or the attributes run past the message");
+		return;
+	}
+	put_classic(out, withdrawn, c);
+	if (out->fault.reaction == BGP_RESET)
+		return;
+	unsigned context = (ctx->ibgp ? BGP_ATTR_IBGP : 0u) | (ctx->as4 ? 0u : BGP_ATTR_AS2);
+	bgp_attrs_decode(ctx->attrs, context, attrs, cursor_left(&c) != 0, &block, &out->part[0].attrs,
+			 &out->part[1].attrs);
+	out->fault = block.fault;
+	out->part[1].withdrawn = take_mp(ctx, out, block.unreach.present, block.unreach.known, block.unreach.family,
+					 block.unreach.nlri);
+	out->part[1].announced = take_mp(ctx, out, block.reach.present, block.reach.known, block.reach.family,
+					 block.reach.nlri);
+	harden(out, &block);
+	check_first_as(ctx, out);
+	find_end_of_rib(out, &block);
+	if (out->fault.reaction >= BGP_WITHDRAW)
+		drop_attrs(out);
+}
+
+void bgp_update_fini(struct bgp_update *u)
+{
+	drop_attrs(u);
+}
+
+static size_t put_prefixes(struct writer *w, enum bgp_family family, const struct prefix *prefixes, size_t n)
+{
+	unsigned start = family_start(family);
+	size_t i;
+	for (i = 0; i < n; i++) {
+		unsigned len = prefixes[i].len - start, bytes = (len + 7) / 8;
+		if (writer_left(w) < 1 + bytes)
+			break;
+		writer_u8(w, (uint8_t)len);
+		writer_bytes(w, prefixes[i].addr.b + start / 8, bytes);
+	}
+	return i;
+}
+
+static void put_mp_head(struct writer *w, uint8_t code, enum bgp_family family)
+{
+	writer_u8(w, BGP_FLAG_OPTIONAL | BGP_FLAG_EXTENDED);
+	writer_u8(w, code);
+	writer_u16(w, 0); /* patched */
+	writer_u16(w, bgp_family_afi(family));
+	writer_u8(w, 1);
+}
+
+size_t bgp_update_encode_announce(uint8_t *out, size_t cap, enum bgp_family family, const uint8_t *block,
+				  size_t block_len, const struct prefix *prefixes, size_t n, size_t *used)
+{
+	struct writer w = writer_of(out, cap < BGP_MESSAGE_MAX ? cap : BGP_MESSAGE_MAX);
+	*used = 0;
+	if (family != BGP_IPV4_UNICAST)
+		return 0; /* IPv6 unicast comes with its next hop form */
+	bgp_message_begin(&w, BGP_UPDATE);
+	writer_u16(&w, 0);
+	writer_u16(&w, (uint16_t)block_len);
+	writer_bytes(&w, block, block_len);
+	if (writer_ok(&w))
+		*used = put_prefixes(&w, family, prefixes, n);
+	return *used ? bgp_message_end(&w) : 0;
+}
+
+size_t bgp_update_encode_withdraw(uint8_t *out, size_t cap, enum bgp_family family, const struct prefix *prefixes,
+				  size_t n, size_t *used)
+{
+	enum { ATTR_LEN_FIELD = 2 };
+	struct writer w = writer_of(out, cap < BGP_MESSAGE_MAX ? cap : BGP_MESSAGE_MAX);
+	*used = 0;
+	bgp_message_begin(&w, BGP_UPDATE);
+	size_t length_at = writer_len(&w);
+	writer_u16(&w, 0);
+	if (family == BGP_IPV4_UNICAST) {
+		if (writer_left(&w) < ATTR_LEN_FIELD)
+			return 0;
+		w.end -= ATTR_LEN_FIELD;
+		*used = put_prefixes(&w, family, prefixes, n);
+		w.end += ATTR_LEN_FIELD;
+		writer_patch_u16(&w, length_at, (uint16_t)(writer_len(&w) - length_at - 2));
+		writer_u16(&w, 0);
+	} else {
+		size_t attrs_at = writer_len(&w);
+		writer_u16(&w, 0);
+		put_mp_head(&w, BGP_ATTR_MP_UNREACH, family);
+		*used = put_prefixes(&w, family, prefixes, n);
+		writer_patch_u16(&w, attrs_at, (uint16_t)(writer_len(&w) - attrs_at - 2));
+		writer_patch_u16(&w, attrs_at + 4, (uint16_t)(writer_len(&w) - attrs_at - 6));
+	}
+	return *used || n == 0 ? bgp_message_end(&w) : 0;
+}
+
+size_t bgp_update_encode_end_of_rib(uint8_t *out, size_t cap, enum bgp_family family)
+{
+	size_t used;
+	return bgp_update_encode_withdraw(out, cap, family, NULL, 0, &used);
+}
