@@ -11,7 +11,6 @@ enum { CANONICAL_MAX = 3 * BGP_MESSAGE_MAX }; /* 2-byte paths double */
 
 struct decoder {
 	unsigned context;
-	struct bgp_attrs set; /* the fields found so far; its wire is canonical */
 	struct bgp_attr_block *out;
 	uint8_t seen[32];
 	bool has_origin, has_as_path, has_next_hop, has_aggregator;
@@ -19,6 +18,7 @@ struct decoder {
 	struct cursor as_path, aggregator;      /* their 2-byte forms */
 	struct writer canonical;
 	uint8_t bytes[CANONICAL_MAX];
+	struct bgp_attrs set; /* the fields found so far; its wire is bytes */
 };
 
 struct row {
@@ -448,7 +448,8 @@ void bgp_attrs_decode(struct bgp_attr_table *t, unsigned context, struct cursor 
 	*classic_out = *mp_out = NULL;
 	if (known_already(t, context, &block, classic, out, classic_out))
 		return;
-	memset(&d, 0, offsetof(struct decoder, bytes));
+	memset(&d, 0, offsetof(struct decoder, bytes)); /* not the bytes: that would cost more than the decoding */
+	memset(&d.set, 0, sizeof d.set);
 	d.context = context;
 	d.out = out;
 	d.set.local_pref = BGP_DEFAULT_LOCAL_PREF;

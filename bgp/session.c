@@ -125,7 +125,7 @@ static void close_conn(struct bgp_session *s, enum bgp_slot slot, struct tick no
 	drop(s, slot, now, out);
 }
 
-static void note_error(struct bgp_session *s, int kind, const struct bgp_fault *f, const char *text, struct tick now)
+static void note_error(struct bgp_session *s, enum bgp_last_kind kind, const struct bgp_fault *f, const char *text, struct tick now)
 {
 	char name[BGP_FAULT_NAME_MAX];
 	s->last_error.at = now;
@@ -203,20 +203,17 @@ static void refuse(enum bgp_slot slot, uint8_t subcode, struct bgp_actions *out)
 	act(out, BGP_ACT_CLOSE, slot);
 }
 
-/* An Established session always stays; a connection that has not shown an OPEN yet makes room for a newer one,
- * since the peer may have started anew. */
+/* An Established session always stays, and so does a connection that is about to become one. */
 bool bgp_session_connected(struct bgp_session *s, enum bgp_slot slot, struct tick now, struct bgp_actions *out)
 {
 	if (!s->enabled) {
 		refuse(slot, BGP_CEASE_REJECTED, out);
 		return false;
 	}
-	if (bgp_session_slot(s) != BGP_SLOTS || (slot == BGP_IN && s->conn[BGP_IN].state == BGP_OPEN_CONFIRM)) {
+	if (bgp_session_slot(s) != BGP_SLOTS || s->conn[slot].state >= BGP_OPEN_SENT) {
 		refuse(slot, BGP_CEASE_COLLISION, out);
 		return false;
 	}
-	if (slot == BGP_IN && s->conn[BGP_IN].state != BGP_IDLE)
-		close_conn(s, slot, now, out);
 	s->retry_at = (struct tick){0};
 	set_state(s, slot, BGP_OPEN_SENT, now);
 	s->conn[slot].expire_at = tick_after(now, BGP_OPEN_WAIT_MS);
@@ -228,7 +225,6 @@ void bgp_session_lost(struct bgp_session *s, enum bgp_slot slot, const char *why
 {
 	if (s->conn[slot].state == BGP_IDLE)
 		return;
-	/* our own words about why we ended it, a moment ago, say more than "closed" */
 	note_error(s, BGP_LAST_TCP, NULL, why, now);
 	if (s->conn[slot].state >= BGP_OPEN_SENT)
 		s->failures++;

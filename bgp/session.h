@@ -47,8 +47,10 @@ struct bgp_conn {
 };
 
 /* Why the last connection ended, for people. */
+enum bgp_last_kind { BGP_LAST_NONE, BGP_LAST_SENT, BGP_LAST_RECEIVED, BGP_LAST_TCP };
+
 struct bgp_last_error {
-	enum { BGP_LAST_NONE, BGP_LAST_SENT, BGP_LAST_RECEIVED, BGP_LAST_TCP } kind;
+	enum bgp_last_kind kind;
 	struct bgp_fault fault; /* for sent and received */
 	char text[160];
 	struct tick at;
@@ -99,8 +101,9 @@ void bgp_session_start(struct bgp_session *s, struct tick now, struct bgp_action
  * helps graceful restarts keeps our routes. */
 void bgp_session_stop(struct bgp_session *s, uint8_t subcode, struct tick now, struct bgp_actions *out);
 
-/* A TCP connection is there: ours (BGP_OUT) or accepted (BGP_IN). False: it is not wanted; actions tell what
- * to send on it before closing. */
+/* A TCP connection is there: ours (BGP_OUT) or accepted (BGP_IN). False: it is not wanted, and the actions
+ * are for the new connection, not for the one that slot has. An edge that wants a newer connection from the
+ * peer to replace one which never got as far as an OPEN reports that one lost first. */
 bool bgp_session_connected(struct bgp_session *s, enum bgp_slot slot, struct tick now, struct bgp_actions *out);
 /* It could not be opened, or broke, with the edge's words for people. */
 void bgp_session_lost(struct bgp_session *s, enum bgp_slot slot, const char *why, struct tick now,
