@@ -1,0 +1,54 @@
+/* The leases of this node, in an LMDB environment in one directory, shared by every plugin process and
+ * the daemon. A lease belongs to (network, container id, interface name). Every change is one transaction:
+ * who is killed half-way leaves nothing, and LMDB's writer lock is robust, so nobody waits for the
+ * dead. Readers never block writers, nor writers readers.
+ *
+ * Callers hold no lock of the store while they work in the kernel; what they do to one container's
+ * interface, from lease to result, is kept apart by ipam_store_lock_owner().
+ *
+ * Errors: ERR_NOT_FOUND, ERR_EXISTS, ERR_EXHAUSTED; ERR_CORRUPT for a store that is damaged or not ours,
+ * ERR_UNSUPPORTED for one of a later version; -ENOSPC, -EROFS, -EACCES, ... as they came. Time is
+ * milliseconds of CLOCK_BOOTTIME, given by the caller. One process opens a directory once.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ipam/allocator.h"
+#include "ipam/lease.h"
+
+struct ipam_store;
+
+/* With create the directory and an empty store are made where they are missing, otherwise that is
+ * ERR_NOT_FOUND. */
+int ipam_store_open(struct ipam_store **out, const char *dir, bool create);
+void ipam_store_close(struct ipam_store *s); /* NULL is fine */
+
+/* Until the store is closed no other process works on this container's interface. -EAGAIN where one
+ * still does after wait_ms. */
+int ipam_store_lock_owner(struct ipam_store *s, const char *container, const char *ifname, int64_t wait_ms);
+
+struct ipam_request {
+	const struct ipam_lease *wanted; /* all but its addresses */
+	const struct prefix *cidrs;      /* of both families; one address a family is taken */
+	size_t cidr_count;
+	int64_t now_ms, reuse_delay_ms;
+};
+/* 0: *out is the new lease. ERR_EXISTS: *out is the one that the owner already has, unchanged.
+ * ERR_EXHAUSTED: *shortage tells of which CIDR (the last of its family). */
+int ipam_store_take(struct ipam_store *s, const struct ipam_request *r, struct ipam_lease *out,
+		    struct ipam_shortage *shortage);
+/* Writes what may change in a lease that is there: host_ifname, netns, pod, mac, since. */
+int ipam_store_update(struct ipam_store *s, const struct ipam_lease *l);
+/* Its addresses rest from now_ms on; give 0 for addresses that never were in use. */
+int ipam_store_release(struct ipam_store *s, const char *network, const char *container, const char *ifname,
+		       int64_t now_ms);
+int ipam_store_find(struct ipam_store *s, const char *network, const char *container, const char *ifname,
+		    struct ipam_lease *out);
+/* Whatever the network is called: a configuration may have changed its name since. */
+int ipam_store_find_owner_any_network(struct ipam_store *s, const char *container, const char *ifname,
+				      struct ipam_lease *out);
+/* Every lease as of one moment, until fn returns other than 0, which is then returned. A record that
+ * does not decode ends it with ERR_CORRUPT. fn must not call the store. */
+int ipam_store_each(struct ipam_store *s, int (*fn)(void *arg, const struct ipam_lease *l), void *arg);
