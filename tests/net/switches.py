@@ -1,0 +1,226 @@
+"""Switch software that we did not write, as peers of underlayd: BIRD and FRR behind one face.
+
+A Neighbor describes one session from the switch's side. Both classes can announce() and withdraw()
+prefixes while running, tell what they learned with route(), and stop or drop a session with disable()
+(a NOTIFICATION) or kill() (silence, or rather a closed socket).
+"""
+import dataclasses
+import json
+import re
+import shutil
+import subprocess
+
+from harness import NotUp, Process, wait_until
+
+
+@dataclasses.dataclass
+class Neighbor:
+    local: str        # the switch's address
+    local_asn: int
+    address: str      # underlayd's address
+    asn: int          # the AS the switch expects there
+    passive: bool = False
+    hold: int = 3
+    export: bool = True
+
+
+class Switch(Process):
+    def __init__(self, ns, directory, name, router_id, neighbors, announce=()):
+        super().__init__(ns, directory, name)
+        self.router_id, self.neighbors, self.announced = router_id, list(neighbors), list(announce)
+
+    def route(self, prefix):
+        """Paths for prefix: dicts with as_path (a string), next_hop, best, local_pref, origin, med."""
+        return self.routes().get(prefix, [])
+
+    def wait_route(self, prefix, timeout=20):
+        return wait_until(lambda: self.route(prefix), timeout, f"{self.name} has {prefix}",
+                          lambda: f"it has {self.routes()}")
+
+    def wait_no_route(self, prefix, timeout=20):
+        wait_until(lambda: self.up() and not self.route(prefix), timeout, f"{self.name} no longer has {prefix}")
+
+
+class Bird(Switch):
+    kind = "bird"
+
+    def __init__(self, *args, **kw):
+        super().__init__(*args, **kw)
+        self.socket = self.dir / "bird.ctl"
+        self.config = self.dir / "bird.conf"
+
+    def write(self):
+        lines = [f"router id {self.router_id};", "log stderr all;", "protocol device {}",
+                 "protocol static announced { ipv4;"]
+        lines += [f"  route {prefix} unreachable;" for prefix in self.announced] + ["}"]
+        for i, n in enumerate(self.neighbors):
+            lines.append(f"""protocol bgp b{i} {{
+  local {n.local} as {n.local_asn};
+  neighbor {n.address} as {n.asn};
+  hold time {n.hold}; connect delay time 1; connect retry time 1; error wait time 1, 2;
+  {"passive;" if n.passive else ""}
+  ipv4 {{ import all; export {"all" if n.export else "none"}; next hop self; }};
+}}""")
+        self.config.write_text("\n".join(lines) + "\n")
+
+    def start(self):
+        self.write()
+        self.spawn("bird", "-f", "-c", self.config, "-s", self.socket)
+        wait_until(self.up, 10, f"{self.name} answers", self.log)
+        return self
+
+    def ctl(self, *words):
+        done = subprocess.run(["birdc", "-s", self.socket, *words], capture_output=True, text=True, timeout=20)
+        if done.returncode != 0:
+            raise NotUp(done.stdout + done.stderr)
+        return done.stdout
+
+    def up(self):
+        return "ready" in self.ctl("show", "status")
+
+    def reconfigure(self):
+        self.write()
+        self.ctl("configure")
+
+    def announce(self, *prefixes):
+        self.announced += prefixes
+        self.reconfigure()
+
+    def withdraw(self, *prefixes):
+        self.announced = [p for p in self.announced if p not in prefixes]
+        self.reconfigure()
+
+    def established(self, index=0):
+        return "Established" in self.ctl("show", "protocols", f"b{index}")
+
+    def disable(self, index=0):
+        self.ctl("disable", f"b{index}")
+
+    def enable(self, index=0):
+        self.ctl("enable", f"b{index}")
+
+    def restart_session(self, index=0):
+        self.ctl("restart", f"b{index}")
+
+    def session_text(self, index=0):
+        return self.ctl("show", "protocols", "all", f"b{index}")
+
+    def routes(self):
+        found, prefix, row = {}, None, None
+        for line in self.ctl("show", "route", "all").splitlines():
+            head = re.match(r"(\S+/\d+)?\s+(?:unicast|unreachable|blackhole) \[(\S+) [^\]]*\]( \*)?", line)
+            if head:
+                prefix = head[1] or prefix
+                row = {"proto": head[2], "best": bool(head[3]), "as_path": "", "next_hop": None, "local_pref": None,
+                       "origin": None, "med": None}
+                if head[2] != "announced":
+                    found.setdefault(prefix, []).append(row)
+                continue
+            attribute = re.match(r"\s+BGP\.(\w+): ?(.*)", line)
+            if attribute and row is not None:
+                key, value = attribute[1], attribute[2].strip()
+                row[key] = int(value) if key in ("local_pref", "med") else value
+        return found
+
+
+class Frr(Switch):
+    kind = "frr"
+
+    def __init__(self, *args, **kw):
+        super().__init__(*args, **kw)
+        self.zebra = Process(self.ns, self.dir, f"{self.name}-zebra")
+
+    def write(self):
+        asn = self.neighbors[0].local_asn
+        lines = ["hostname switch", f"router bgp {asn}", f" bgp router-id {self.router_id}",
+                 " no bgp ebgp-requires-policy", " no bgp network import-check", " bgp log-neighbor-changes"]
+        for n in self.neighbors:
+            lines += [f" neighbor {n.address} remote-as {n.asn}",
+                      f" neighbor {n.address} timers {max(n.hold // 3, 1)} {n.hold}",
+                      f" neighbor {n.address} timers connect 1",
+                      f" neighbor {n.address} advertisement-interval 0"]
+            if n.passive:
+                lines.append(f" neighbor {n.address} passive")
+        lines.append(" address-family ipv4 unicast")
+        lines += [f"  network {prefix}" for prefix in self.announced]
+        for n in self.neighbors:
+            lines.append(f"  neighbor {n.address} next-hop-self")
+            if not n.export:
+                lines.append(f"  neighbor {n.address} prefix-list nothing out")
+        lines += [" exit-address-family", "ip prefix-list nothing seq 5 deny any"]
+        (self.dir / "bgpd.conf").write_text("\n".join(lines) + "\n")
+        (self.dir / "zebra.conf").write_text("hostname switch\n")
+        for path in (self.dir, *self.dir.iterdir()):
+            shutil.chown(path, "frr", "frr")
+
+    def start(self):
+        if self.neighbors:
+            self.write()
+        (self.dir / "bgpd.vty").unlink(missing_ok=True)
+        common = ["-P", "0", "-z", self.dir / "zserv.api", "--vty_socket", self.dir, "--log", "stdout",
+                  "--log-level", "info"]
+        if not self.zebra.running():
+            self.zebra.spawn("/usr/lib/frr/zebra", *common, "-f", self.dir / "zebra.conf", "-i", self.dir / "zebra.pid")
+            wait_until(lambda: (self.dir / "zserv.api").exists(), 10, "zebra answers", self.zebra.log)
+        self.spawn("/usr/lib/frr/bgpd", *common, "-f", self.dir / "bgpd.conf", "-i", self.dir / "bgpd.pid")
+        wait_until(self.up, 10, f"{self.name} answers", self.log)
+        return self
+
+    def close(self):
+        return super().close() + self.zebra.close()
+
+    def ctl(self, *commands):
+        argv = ["vtysh", "--vty_socket", self.dir, "-d", "bgpd"]
+        for command in commands:
+            argv += ["-c", command]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=20)
+        if done.returncode != 0:
+            raise NotUp(done.stdout + done.stderr)
+        return done.stdout
+
+    def up(self):
+        return "BGP" in self.ctl("show bgp summary") or "{" in self.ctl("show bgp summary json")
+
+    def in_bgp(self, *commands):
+        self.ctl("configure terminal", f"router bgp {self.neighbors[0].local_asn}", *commands)
+
+    def announce(self, *prefixes):
+        self.announced += prefixes
+        self.in_bgp("address-family ipv4 unicast", *(f"network {p}" for p in prefixes))
+
+    def withdraw(self, *prefixes):
+        self.announced = [p for p in self.announced if p not in prefixes]
+        self.in_bgp("address-family ipv4 unicast", *(f"no network {p}" for p in prefixes))
+
+    def neighbor(self, index=0):
+        address = self.neighbors[index].address
+        return json.loads(self.ctl(f"show bgp neighbors {address} json"))[address]
+
+    def established(self, index=0):
+        return self.neighbor(index)["bgpState"] == "Established"
+
+    def disable(self, index=0):
+        self.in_bgp(f"neighbor {self.neighbors[index].address} shutdown")
+
+    def enable(self, index=0):
+        self.in_bgp(f"no neighbor {self.neighbors[index].address} shutdown")
+
+    def restart_session(self, index=0):
+        self.ctl(f"clear bgp {self.neighbors[index].address}")
+
+    def session_text(self, index=0):
+        return json.dumps(self.neighbor(index))
+
+    def routes(self):
+        found = {}
+        for prefix, rows in json.loads(self.ctl("show bgp ipv4 unicast json") or "{}").get("routes", {}).items():
+            for row in rows:
+                if row.get("path") == "" and row.get("weight"):
+                    continue  # its own
+                found.setdefault(prefix, []).append({
+                    "best": bool(row.get("bestpath")), "as_path": row.get("path", ""), "med": row.get("metric"),
+                    "next_hop": row["nexthops"][0]["ip"], "local_pref": row.get("locPrf"), "origin": row.get("origin")})
+        return found
+
+
+KINDS = {"bird": Bird, "frr": Frr}
