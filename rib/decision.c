@@ -1,0 +1,137 @@
+#include "rib/decision.h"
+
+#include <stdbool.h>
+
+/* A rule either gives each path a number, and the lowest stay, or says of two paths whether one rules the other
+ * out. */
+struct rule {
+	const char *name;
+	uint64_t (*key)(const struct rib_path *);
+	bool (*beats)(const struct rib_path *, const struct rib_path *);
+};
+
+static uint64_t not_local(const struct rib_path *p)
+{
+	return p->source->kind != RIB_SOURCE_LOCAL;
+}
+
+static uint64_t low_preference(const struct rib_path *p)
+{
+	return UINT32_MAX - p->attrs->local_pref;
+}
+
+static uint64_t path_length(const struct rib_path *p)
+{
+	return p->attrs->as_count;
+}
+
+static uint64_t origin(const struct rib_path *p)
+{
+	return p->attrs->origin;
+}
+
+/* Only among paths through the same neighbouring AS; that is why it cannot be a number. */
+static bool lower_med(const struct rib_path *a, const struct rib_path *b)
+{
+	return a->attrs->first_as == b->attrs->first_as && a->attrs->med < b->attrs->med;
+}
+
+static uint64_t internal(const struct rib_path *p)
+{
+	return p->source->ibgp;
+}
+
+static uint64_t originator(const struct rib_path *p)
+{
+	return p->attrs->has_originator ? p->attrs->originator_id : p->source->router_id;
+}
+
+static uint64_t cluster_length(const struct rib_path *p)
+{
+	return p->attrs->cluster_count;
+}
+
+static bool lower_address(const struct rib_path *a, const struct rib_path *b)
+{
+	return addr_cmp(&a->source->addr, &b->source->addr) < 0;
+}
+
+/* A session that came back may stand beside what is left of its former life. */
+static uint64_t former_life(const struct rib_path *p)
+{
+	return UINT32_MAX - p->source->id;
+}
+
+static const struct rule rules[] = {
+	{"", NULL, NULL},
+	{"own route", not_local, NULL},
+	{"local preference", low_preference, NULL},
+	{"AS path length", path_length, NULL},
+	{"origin", origin, NULL},
+	{"MED", NULL, lower_med},
+	{"external over internal", internal, NULL},
+	/* what is left here is as good for forwarding */
+	{"router ID", originator, NULL},
+	{"cluster list length", cluster_length, NULL},
+	{"peer address", NULL, lower_address},
+	{"older session", former_life, NULL},
+};
+
+enum { RULE_COUNT = sizeof rules / sizeof *rules, FIRST_TIE_BREAK = 7 };
+
+const char *rib_decision_rule(unsigned lost_by)
+{
+	return lost_by < RULE_COUNT ? rules[lost_by].name : "";
+}
+
+static bool ruled_out(const struct rule *rule, uint64_t lowest, struct rib_path *const *at, size_t n, size_t i)
+{
+	if (rule->key)
+		return rule->key(at[i]) != lowest;
+	for (size_t j = 0; j < n; j++)
+		if (rule->beats(at[j], at[i]))
+			return true;
+	return false;
+}
+
+/* Moves the losers behind the n' that stay; returns n'. The judgement is over all n, so losers move only after
+ * every one was judged. */
+static size_t apply(unsigned index, struct rib_path **at, size_t n)
+{
+	const struct rule *rule = &rules[index];
+	uint64_t lowest = UINT64_MAX;
+	for (size_t i = 0; rule->key && i < n; i++)
+		if (rule->key(at[i]) < lowest)
+			lowest = rule->key(at[i]);
+	for (size_t i = 0; i < n; i++)
+		at[i]->lost_by = ruled_out(rule, lowest, at, n, i) ? (uint8_t)index : 0;
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct rib_path *p = at[i];
+		if (p->lost_by)
+			continue;
+		at[i] = at[kept];
+		at[kept++] = p;
+	}
+	return kept;
+}
+
+struct rib_path *rib_decide(struct rib_path **at, size_t n)
+{
+	size_t left = n;
+	for (size_t i = 0; i < n; i++) {
+		at[i]->flags &= (uint8_t)~(RIB_PATH_BEST | RIB_PATH_USED);
+		at[i]->lost_by = 0;
+	}
+	for (unsigned rule = 1; rule < RULE_COUNT && left > 0; rule++) {
+		if (rule == FIRST_TIE_BREAK)
+			for (size_t i = 0; i < left; i++)
+				at[i]->flags |= RIB_PATH_USED;
+		if (left > 1)
+			left = apply(rule, at, left);
+	}
+	if (n == 0)
+		return NULL;
+	at[0]->flags |= RIB_PATH_BEST;
+	return at[0];
+}

@@ -1,0 +1,110 @@
+#include "rib/nhset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/live.h"
+
+void nhset_table_init(struct nhset_table *t)
+{
+	hash_table_init(&t->sets);
+}
+
+void nhset_table_fini(struct nhset_table *t)
+{
+	hash_table_fini(&t->sets);
+}
+
+static int by_gateway(const void *a, const void *b)
+{
+	const struct route_nexthop *x = a, *y = b;
+	int c = addr_cmp(&x->gateway, &y->gateway);
+	return c ? c : x->ifindex < y->ifindex ? -1 : x->ifindex > y->ifindex;
+}
+
+static uint64_t hash_of(const struct route_nexthop *at, unsigned count)
+{
+	uint64_t h = count;
+	for (unsigned i = 0; i < count; i++) {
+		h = hash_bytes(&at[i].gateway, sizeof at[i].gateway, h);
+		h = hash_mix(h, (uint64_t)at[i].ifindex << 16 | at[i].weight);
+	}
+	return h;
+}
+
+static bool equal(const struct nhset *s, const struct route_nexthop *at, unsigned count)
+{
+	if (s->count != count)
+		return false;
+	for (unsigned i = 0; i < count; i++)
+		if (by_gateway(&s->at[i], &at[i]) || s->at[i].weight != at[i].weight)
+			return false;
+	return true;
+}
+
+static struct nhset *intern(struct nhset_table *t, const struct route_nexthop *at, unsigned count)
+{
+	uint64_t hash = hash_of(at, count);
+	for (struct hash_node *n = hash_first(&t->sets, hash); n; n = hash_next(n)) {
+		struct nhset *s = container_of(n, struct nhset, node);
+		if (equal(s, at, count))
+			return nhset_ref(s);
+	}
+	struct nhset *s = malloc(sizeof *s + count * sizeof *at);
+	if (!s)
+		abort();
+	s->table = t;
+	s->refs = 1;
+	s->count = count;
+	if (count)
+		memcpy(s->at, at, count * sizeof *at);
+	hash_table_insert(&t->sets, &s->node, hash);
+	live_add(LIVE_NHSET);
+	return s;
+}
+
+struct nhset *nhset_of(struct nhset_table *t, const struct route_nexthop *at, unsigned count)
+{
+	struct route_nexthop sorted[ROUTE_NEXTHOPS_MAX];
+	unsigned n = 0;
+	if (count > ROUTE_NEXTHOPS_MAX)
+		count = ROUTE_NEXTHOPS_MAX;
+	if (count)
+		memcpy(sorted, at, count * sizeof *at);
+	qsort(sorted, count, sizeof *sorted, by_gateway);
+	for (unsigned i = 0; i < count; i++)
+		if (n == 0 || by_gateway(&sorted[n - 1], &sorted[i]))
+			sorted[n++] = sorted[i];
+	return intern(t, sorted, n);
+}
+
+struct nhset *nhset_choose(struct nhset_table *t, const struct rib_entry *e, unsigned limit)
+{
+	struct route_nexthop at[ROUTE_NEXTHOPS_MAX];
+	unsigned n = 0;
+	if (e->path_count == 0)
+		return NULL;
+	if (e->path.source->kind == RIB_SOURCE_LOCAL)
+		return intern(t, NULL, 0);
+	if (limit > ROUTE_NEXTHOPS_MAX)
+		limit = ROUTE_NEXTHOPS_MAX;
+	for (const struct rib_path *p = &e->path; p && n < limit; p = p->next)
+		if (p->flags & RIB_PATH_USED)
+			at[n++] = (struct route_nexthop){.gateway = p->attrs->next_hop, .weight = 1};
+	return nhset_of(t, at, n);
+}
+
+struct nhset *nhset_ref(struct nhset *s)
+{
+	s->refs++;
+	return s;
+}
+
+void nhset_unref(struct nhset *s)
+{
+	if (!s || --s->refs)
+		return;
+	hash_table_remove(&s->table->sets, &s->node);
+	free(s);
+	live_drop(LIVE_NHSET);
+}

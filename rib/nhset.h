@@ -1,0 +1,28 @@
+/* Next-hop sets: immutable, sorted, interned, shared with ref/unref. Two routes that are forwarded the same way
+ * have the same pointer. The empty set is the blackhole.
+ */
+#pragma once
+#include "rib/route.h"
+#include "rib/table.h"
+#include "src/base/hash.h"
+
+struct nhset {
+	struct hash_node node;
+	struct nhset_table *table;
+	uint32_t refs;
+	unsigned count; /* 0: blackhole */
+	struct route_nexthop at[];
+};
+
+struct nhset_table {
+	struct hash_table sets;
+};
+
+void nhset_table_init(struct nhset_table *t);
+void nhset_table_fini(struct nhset_table *t); /* no set may be left */
+/* The set of these next hops, in any order, duplicates joined. Owned reference. */
+struct nhset *nhset_of(struct nhset_table *t, const struct route_nexthop *at, unsigned count);
+/* How the used paths of e are forwarded, at most limit next hops. Owned reference; NULL where e has no path. */
+struct nhset *nhset_choose(struct nhset_table *t, const struct rib_entry *e, unsigned limit);
+struct nhset *nhset_ref(struct nhset *s);
+void nhset_unref(struct nhset *s); /* NULL is fine */

@@ -1,0 +1,526 @@
+#include "rib/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rib/decision.h"
+#include "src/base/live.h"
+
+enum { CHUNK_BITS = 12, CHUNK = 1 << CHUNK_BITS, LENGTHS = 129 };
+
+/* Tombstones in the order they died; one that lives again leaves its record behind, told by the seq. */
+struct tomb {
+	uint64_t seq;
+	uint32_t at;
+};
+
+struct rib {
+	struct rib_entry **chunks;  /* entries never move: position -> chunk, slot; position 0 heads the journal */
+	uint32_t chunk_count, limit; /* limit: highest position ever used */
+	uint32_t free_list;          /* through hash_next */
+	uint32_t *buckets, bucket_mask;
+	size_t prefixes, paths, entries;
+	size_t by_length[2][LENGTHS]; /* live prefixes by family and length, for the longest match */
+	uint64_t seq, passed_seq;
+	struct list reading, idle; /* cursors with something to read, and without */
+	struct tomb *tombs;
+	size_t tomb_head, tomb_count, tomb_cap;
+	struct rib_path **scratch;
+	size_t scratch_cap;
+	uint32_t next_source;
+};
+
+static struct rib_entry *entry(const struct rib *r, uint32_t at)
+{
+	return &r->chunks[at >> CHUNK_BITS][at & (CHUNK - 1)];
+}
+
+static void *grown(void *p, size_t size)
+{
+	p = realloc(p, size);
+	if (!p)
+		abort(); /* a RIB that cannot grow cannot be right */
+	return p;
+}
+
+static void add_chunk(struct rib *r)
+{
+	r->chunks = grown(r->chunks, (r->chunk_count + 1) * sizeof *r->chunks);
+	r->chunks[r->chunk_count++] = grown(NULL, CHUNK * sizeof(struct rib_entry));
+}
+
+struct rib *rib_new(void)
+{
+	struct rib *r = calloc(1, sizeof *r);
+	if (!r)
+		abort();
+	add_chunk(r);
+	memset(entry(r, 0), 0, sizeof(struct rib_entry));
+	list_init(&r->reading);
+	list_init(&r->idle);
+	r->bucket_mask = 1023;
+	r->buckets = calloc(r->bucket_mask + 1, sizeof *r->buckets);
+	if (!r->buckets)
+		abort();
+	return r;
+}
+
+static void free_extra_path(struct rib_path *p)
+{
+	free(p);
+	live_drop(LIVE_PATH);
+}
+
+void rib_free(struct rib *r)
+{
+	if (!r)
+		return;
+	for (uint32_t at = 1; at <= r->limit; at++) {
+		struct rib_entry *e = entry(r, at);
+		struct rib_path *next;
+		if (e->path_count == 0)
+			continue;
+		for (struct rib_path *p = &e->path; p; p = next) {
+			next = p->next;
+			p->source->paths--;
+			bgp_attrs_unref(p->attrs);
+			if (p != &e->path)
+				free_extra_path(p);
+		}
+	}
+	for (uint32_t i = 0; i < r->chunk_count; i++)
+		free(r->chunks[i]);
+	free(r->chunks);
+	free(r->buckets);
+	free(r->tombs);
+	free(r->scratch);
+	free(r);
+}
+
+/* --- entries */
+
+static void rehash(struct rib *r)
+{
+	uint32_t mask = r->bucket_mask * 2 + 1;
+	uint32_t *fresh = calloc((size_t)mask + 1, sizeof *fresh);
+	if (!fresh)
+		return; /* longer chains */
+	for (uint32_t i = 0; i <= r->bucket_mask; i++) {
+		for (uint32_t at = r->buckets[i], next; at; at = next) {
+			struct rib_entry *e = entry(r, at);
+			uint32_t *head = &fresh[prefix_hash(&e->prefix) & mask];
+			next = e->hash_next;
+			e->hash_next = *head;
+			*head = at;
+		}
+	}
+	free(r->buckets);
+	r->buckets = fresh;
+	r->bucket_mask = mask;
+}
+
+static uint32_t lookup(const struct rib *r, const struct prefix *p)
+{
+	uint32_t at = r->buckets[prefix_hash(p) & r->bucket_mask];
+	while (at && !prefix_eq(&entry(r, at)->prefix, p))
+		at = entry(r, at)->hash_next;
+	return at;
+}
+
+static uint32_t new_entry(struct rib *r, const struct prefix *p)
+{
+	uint32_t at = r->free_list;
+	if (at) {
+		r->free_list = entry(r, at)->hash_next;
+	} else {
+		at = ++r->limit;
+		if (at >> CHUNK_BITS >= r->chunk_count)
+			add_chunk(r);
+	}
+	if (++r->entries > r->bucket_mask)
+		rehash(r);
+	struct rib_entry *e = entry(r, at);
+	uint32_t *head = &r->buckets[prefix_hash(p) & r->bucket_mask];
+	memset(e, 0, sizeof *e);
+	e->prefix = *p;
+	e->hash_next = *head;
+	*head = at;
+	return at;
+}
+
+static void unlink_journal(struct rib *r, struct rib_entry *e)
+{
+	entry(r, e->older)->newer = e->newer;
+	entry(r, e->newer)->older = e->older;
+}
+
+static void free_entry(struct rib *r, uint32_t at)
+{
+	struct rib_entry *e = entry(r, at);
+	uint32_t *p = &r->buckets[prefix_hash(&e->prefix) & r->bucket_mask];
+	while (*p != at)
+		p = &entry(r, *p)->hash_next;
+	*p = e->hash_next;
+	unlink_journal(r, e);
+	memset(e, 0, sizeof *e);
+	e->hash_next = r->free_list;
+	r->free_list = at;
+	r->entries--;
+}
+
+/* --- journal */
+
+static void cursor_move(struct rib_cursor *c, uint32_t at)
+{
+	c->at = at;
+	list_remove(&c->node);
+	list_append(at ? &c->rib->reading : &c->rib->idle, &c->node);
+	if (at)
+		entry(c->rib, at)->flags |= RIB_ENTRY_CURSOR;
+}
+
+/* Cursors that stand on an entry which is about to move to the tail go on to the next one. */
+static void step_aside(struct rib *r, uint32_t at)
+{
+	struct rib_entry *e = entry(r, at);
+	if (!(e->flags & RIB_ENTRY_CURSOR))
+		return;
+	e->flags &= (uint8_t)~RIB_ENTRY_CURSOR;
+	list_each(n, tmp, &r->reading) {
+		struct rib_cursor *c = container_of(n, struct rib_cursor, node);
+		if (c->at == at)
+			cursor_move(c, e->newer);
+	}
+}
+
+static void touch(struct rib *r, uint32_t at, uint8_t what)
+{
+	struct rib_entry *e = entry(r, at);
+	if (e->seq) {
+		step_aside(r, at);
+		unlink_journal(r, e);
+	}
+	if (e->seq <= r->passed_seq)
+		e->flags &= (uint8_t)~(RIB_ENTRY_BEST_CHANGED | RIB_ENTRY_SOURCE_CHANGED);
+	e->flags |= what;
+	e->seq = ++r->seq;
+	struct rib_entry *head = entry(r, 0);
+	e->older = head->older;
+	e->newer = 0;
+	entry(r, head->older)->newer = at;
+	head->older = at;
+	list_each(n, tmp, &r->idle)
+		cursor_move(container_of(n, struct rib_cursor, node), at);
+}
+
+static void bury(struct rib *r, uint32_t at)
+{
+	if (r->tomb_count == r->tomb_cap) {
+		size_t cap = r->tomb_cap ? r->tomb_cap * 2 : 64;
+		struct tomb *fresh = grown(NULL, cap * sizeof *fresh);
+		for (size_t i = 0; i < r->tomb_count; i++)
+			fresh[i] = r->tombs[(r->tomb_head + i) % r->tomb_cap];
+		free(r->tombs);
+		r->tombs = fresh;
+		r->tomb_head = 0;
+		r->tomb_cap = cap;
+	}
+	r->tombs[(r->tomb_head + r->tomb_count++) % r->tomb_cap] = (struct tomb){entry(r, at)->seq, at};
+	entry(r, at)->flags |= RIB_ENTRY_TOMB;
+}
+
+void rib_sweep(struct rib *r)
+{
+	uint64_t passed = r->seq;
+	list_each(n, tmp, &r->reading) {
+		uint64_t at = entry(r, container_of(n, struct rib_cursor, node)->at)->seq;
+		if (at - 1 < passed)
+			passed = at - 1;
+	}
+	r->passed_seq = passed;
+	for (; r->tomb_count && r->tombs[r->tomb_head].seq <= passed; r->tomb_count--) {
+		struct tomb t = r->tombs[r->tomb_head];
+		r->tomb_head = (r->tomb_head + 1) % r->tomb_cap;
+		if (entry(r, t.at)->flags & RIB_ENTRY_TOMB && entry(r, t.at)->seq == t.seq)
+			free_entry(r, t.at);
+	}
+}
+
+void rib_cursor_open(struct rib *r, struct rib_cursor *c)
+{
+	c->rib = r;
+	list_append(&r->idle, &c->node);
+	cursor_move(c, entry(r, 0)->newer);
+}
+
+void rib_cursor_open_at(struct rib_cursor *c, const struct rib_cursor *other)
+{
+	c->rib = other->rib;
+	list_append(&c->rib->idle, &c->node);
+	cursor_move(c, other->at);
+}
+
+void rib_cursor_close(struct rib_cursor *c)
+{
+	if (!c->rib)
+		return;
+	list_remove(&c->node);
+	c->rib = NULL;
+}
+
+struct rib_entry *rib_cursor_next(struct rib_cursor *c)
+{
+	if (!c->at)
+		return NULL;
+	struct rib_entry *e = entry(c->rib, c->at);
+	cursor_move(c, e->newer);
+	return e;
+}
+
+bool rib_cursor_at_end(const struct rib_cursor *c)
+{
+	return c->at == 0;
+}
+
+bool rib_cursor_same(const struct rib_cursor *a, const struct rib_cursor *b)
+{
+	return a->at == b->at;
+}
+
+/* --- paths */
+
+static void count_prefix(struct rib *r, const struct prefix *p, bool more)
+{
+	size_t *n = &r->by_length[prefix_is_v4(p)][p->len];
+	*n = more ? *n + 1 : *n - 1;
+	r->prefixes = more ? r->prefixes + 1 : r->prefixes - 1;
+}
+
+static struct rib_path *find_path(struct rib_entry *e, const struct rib_source *s)
+{
+	for (struct rib_path *p = e->path_count ? &e->path : NULL; p; p = p->next)
+		if (p->source == s)
+			return p;
+	return NULL;
+}
+
+static struct rib_path *add_path(struct rib *r, struct rib_entry *e, struct rib_source *s)
+{
+	struct rib_path *p = &e->path;
+	if (e->path_count++ == 0) {
+		count_prefix(r, &e->prefix, true);
+		e->flags &= (uint8_t)~RIB_ENTRY_TOMB;
+		p->next = NULL;
+	} else {
+		p = grown(NULL, sizeof *p);
+		live_add(LIVE_PATH);
+		p->next = e->path.next;
+		e->path.next = p;
+	}
+	p->source = s;
+	p->attrs = NULL;
+	p->flags = p->lost_by = 0;
+	s->paths++;
+	r->paths++;
+	return p;
+}
+
+/* The node goes; where it is the one inside the entry, the next one moves in. */
+static void remove_path(struct rib *r, struct rib_entry *e, struct rib_path *p)
+{
+	p->source->paths--;
+	r->paths--;
+	bgp_attrs_unref(p->attrs);
+	if (p == &e->path) {
+		struct rib_path *next = p->next;
+		p->attrs = NULL;
+		if (next) {
+			*p = *next;
+			free_extra_path(next);
+		}
+	} else {
+		struct rib_path *before = &e->path;
+		while (before->next != p)
+			before = before->next;
+		before->next = p->next;
+		free_extra_path(p);
+	}
+	if (--e->path_count == 0)
+		count_prefix(r, &e->prefix, false);
+}
+
+/* What of an entry others can see, to tell after a change whether they must hear of it. */
+struct view {
+	struct rib_source *source;
+	struct bgp_attrs *attrs; /* referenced */
+	uint64_t used;           /* a sum over the used paths */
+};
+
+static struct view view_of(struct rib_entry *e)
+{
+	struct view v = {NULL, NULL, 0};
+	if (e->path_count == 0)
+		return v;
+	v.source = e->path.source;
+	v.attrs = bgp_attrs_ref(e->path.attrs);
+	for (const struct rib_path *p = &e->path; p; p = p->next)
+		if (p->flags & RIB_PATH_USED)
+			v.used += hash_mix(p->source->id, (uintptr_t)p->attrs);
+	return v;
+}
+
+static void swap_first(struct rib_entry *e, struct rib_path *best)
+{
+	struct rib_path first = e->path, *first_next = first.next, *best_next = best->next;
+	if (best == &e->path)
+		return;
+	e->path = *best;
+	*best = first;
+	e->path.next = first_next;
+	best->next = best_next;
+}
+
+static void decide(struct rib *r, struct rib_entry *e)
+{
+	if (e->path_count == 1) {
+		e->path.flags = RIB_PATH_BEST | RIB_PATH_USED;
+		e->path.lost_by = 0;
+		return;
+	}
+	if (e->path_count > r->scratch_cap) {
+		r->scratch_cap = e->path_count * 2u;
+		r->scratch = grown(r->scratch, r->scratch_cap * sizeof(*r->scratch));
+	}
+	size_t n = 0;
+	for (struct rib_path *p = e->path_count ? &e->path : NULL; p; p = p->next)
+		r->scratch[n++] = p;
+	struct rib_path *best = rib_decide(r->scratch, n);
+	if (best)
+		swap_first(e, best);
+}
+
+static void changed(struct rib *r, uint32_t at, struct view before)
+{
+	struct rib_entry *e = entry(r, at);
+	decide(r, e);
+	struct view after = view_of(e);
+	uint8_t what = 0;
+	if (before.attrs != after.attrs || before.source != after.source)
+		what |= RIB_ENTRY_BEST_CHANGED;
+	/* a tombstone that was not read yet hides who had it before */
+	if (before.source ? before.source != after.source : e->seq > r->passed_seq)
+		what |= RIB_ENTRY_SOURCE_CHANGED;
+	if (what & RIB_ENTRY_BEST_CHANGED || before.used != after.used)
+		touch(r, at, what);
+	if (e->path_count == 0)
+		bury(r, at);
+	bgp_attrs_unref(before.attrs);
+	bgp_attrs_unref(after.attrs);
+}
+
+void rib_announce(struct rib *r, struct rib_source *s, const struct prefix *p, struct bgp_attrs *attrs, struct tick now)
+{
+	uint32_t at = lookup(r, p);
+	if (!at)
+		at = new_entry(r, p);
+	struct rib_entry *e = entry(r, at);
+	struct rib_path *path = find_path(e, s);
+	if (path && path->attrs == attrs)
+		return;
+	struct view before = view_of(e);
+	if (!path)
+		path = add_path(r, e, s);
+	bgp_attrs_unref(path->attrs);
+	path->attrs = bgp_attrs_ref(attrs);
+	path->since_s = (uint32_t)(now.ms / 1000);
+	changed(r, at, before);
+}
+
+bool rib_withdraw(struct rib *r, struct rib_source *s, const struct prefix *p)
+{
+	uint32_t at = lookup(r, p);
+	struct rib_path *path = at ? find_path(entry(r, at), s) : NULL;
+	if (!path)
+		return false;
+	struct view before = view_of(entry(r, at));
+	remove_path(r, entry(r, at), path);
+	changed(r, at, before);
+	return true;
+}
+
+struct rib_source *rib_source_new(struct rib *r, const struct rib_source *like)
+{
+	struct rib_source *s = grown(NULL, sizeof *s);
+	*s = *like;
+	s->id = ++r->next_source;
+	s->paths = 0;
+	s->flush_at = 1;
+	live_add(LIVE_SOURCE);
+	return s;
+}
+
+bool rib_source_flush(struct rib *r, struct rib_source *s, unsigned budget)
+{
+	enum { LOOK_COST = 1, WITHDRAW_COST = 10 };
+	for (; s->paths && s->flush_at <= r->limit; s->flush_at++) {
+		struct rib_entry *e = entry(r, s->flush_at);
+		bool had = e->path_count && rib_withdraw(r, s, &e->prefix);
+		unsigned cost = had ? WITHDRAW_COST : LOOK_COST;
+		if (budget < cost) {
+			s->flush_at++;
+			break;
+		}
+		budget -= cost;
+	}
+	return s->paths == 0;
+}
+
+void rib_source_free(struct rib_source *s)
+{
+	if (!s)
+		return;
+	free(s);
+	live_drop(LIVE_SOURCE);
+}
+
+/* --- looking */
+
+struct rib_entry *rib_find(const struct rib *r, const struct prefix *p)
+{
+	uint32_t at = lookup(r, p);
+	return at && entry(r, at)->path_count ? entry(r, at) : NULL;
+}
+
+struct rib_entry *rib_find_longest(const struct rib *r, const struct addr *a)
+{
+	bool v4 = addr_is_v4(a);
+	for (int len = LENGTHS - 1; len >= (v4 ? ADDR_V4_BITS : 0); len--) {
+		if (!r->by_length[v4][len])
+			continue;
+		struct prefix p = prefix_make(a, (unsigned)len);
+		struct rib_entry *e = rib_find(r, &p);
+		if (e)
+			return e;
+	}
+	return NULL;
+}
+
+struct rib_entry *rib_entry_at(const struct rib *r, uint32_t at)
+{
+	return at && at <= r->limit && entry(r, at)->path_count ? entry(r, at) : NULL;
+}
+
+uint32_t rib_entry_limit(const struct rib *r)
+{
+	return r->limit;
+}
+
+size_t rib_prefix_count(const struct rib *r)
+{
+	return r->prefixes;
+}
+
+size_t rib_path_count(const struct rib *r)
+{
+	return r->paths;
+}

@@ -1,0 +1,109 @@
+/* The RIB: prefixes, the paths to each (Adj-RIB-In and Loc-RIB are one table: a path is in the entry of
+ * its prefix, marked when the decision chose it), and a journal of what changed.
+ *
+ * The journal is a list through all entries in the order of their last change. Each consumer (an update
+ * group, a peer that lags behind, the FIB) is a cursor on it: from the head it reads the whole table, at the
+ * tail it has seen everything, and however slow it is, a prefix that changed ten times waits for it once.
+ * An entry whose last path went stays as a tombstone until every cursor has passed it.
+ *
+ * Ownership: the table owns entries and paths; a path holds a reference to its attribute set; sources
+ * are made and freed through it. Pure. RFC 4271 section 9.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bgp/attr.h"
+#include "src/base/addr.h"
+#include "src/base/list.h"
+#include "src/base/tick.h"
+
+struct rib;
+
+enum rib_source_kind { RIB_SOURCE_LOCAL, RIB_SOURCE_BGP };
+
+/* Where paths come from: our own CIDRs, or one life of a session (a session that comes back is a new
+ * source, so that the old one's paths can go in their own time). */
+struct rib_source {
+	enum rib_source_kind kind;
+	bool ibgp;
+	uint32_t router_id;
+	struct addr addr;      /* the peer's address */
+	void *owner;           /* the user's; not touched */
+	uint32_t id;           /* unique in the table's life */
+	uint32_t paths;        /* how many are in the table */
+	uint32_t flush_at;     /* progress of rib_source_flush() */
+};
+
+enum rib_path_flag {
+	RIB_PATH_BEST = 1,
+	RIB_PATH_USED = 2, /* best, or as good for forwarding (multipath) */
+};
+
+struct rib_path {
+	struct bgp_attrs *attrs; /* NULL: this slot is empty (only in an entry without paths) */
+	struct rib_source *source;
+	struct rib_path *next;
+	uint32_t since_s;        /* tick in seconds */
+	uint8_t flags;
+	uint8_t lost_by;         /* index of the decision rule that ruled it out, see rib/decision.h */
+};
+
+enum rib_entry_flag {
+	RIB_ENTRY_BEST_CHANGED = 1, /* since the slowest cursor passed */
+	RIB_ENTRY_SOURCE_CHANGED = 2,
+	RIB_ENTRY_TOMB = 4,
+	RIB_ENTRY_CURSOR = 8, /* a cursor may stand here */
+};
+
+struct rib_entry {
+	struct prefix prefix;
+	uint8_t flags;
+	uint16_t path_count;
+	uint32_t hash_next, older, newer;
+	uint64_t seq;         /* of the last change */
+	uint64_t sent;        /* bit per update group: it was told of this prefix */
+	struct rib_path path; /* the best one where path_count > 0 */
+};
+
+struct rib *rib_new(void);
+void rib_free(struct rib *r);
+
+struct rib_source *rib_source_new(struct rib *r, const struct rib_source *like);
+/* Withdraws some of the source's paths, a few budget units each; true when none is left. The source must
+ * announce nothing any more. */
+bool rib_source_flush(struct rib *r, struct rib_source *s, unsigned budget);
+void rib_source_free(struct rib_source *s); /* it must have no path */
+
+/* The source's path to prefix is now attrs (borrowed; a reference is taken) instead of what it was. */
+void rib_announce(struct rib *r, struct rib_source *s, const struct prefix *p, struct bgp_attrs *attrs, struct tick now);
+/* The source has no path to prefix any more. False: it had none. */
+bool rib_withdraw(struct rib *r, struct rib_source *s, const struct prefix *p);
+
+/* NULL where the prefix has no path. */
+struct rib_entry *rib_find(const struct rib *r, const struct prefix *p);
+struct rib_entry *rib_find_longest(const struct rib *r, const struct addr *a);
+/* All entries by position 1..rib_entry_limit(); NULL where nothing (or a tombstone) is there. Positions
+ * stay while the table changes, so a walk may pause. */
+struct rib_entry *rib_entry_at(const struct rib *r, uint32_t at);
+uint32_t rib_entry_limit(const struct rib *r);
+size_t rib_prefix_count(const struct rib *r);
+size_t rib_path_count(const struct rib *r);
+
+struct rib_cursor {
+	struct list node;
+	struct rib *rib;  /* NULL: not open */
+	uint32_t at;      /* the entry to be read next; 0: all read */
+};
+/* Starts before the oldest change: the first read sees the whole table. */
+void rib_cursor_open(struct rib *r, struct rib_cursor *c);
+/* Starts where other stands. */
+void rib_cursor_open_at(struct rib_cursor *c, const struct rib_cursor *other);
+void rib_cursor_close(struct rib_cursor *c);
+/* The next changed entry (a tombstone has path_count 0), or NULL when all is read. */
+struct rib_entry *rib_cursor_next(struct rib_cursor *c);
+bool rib_cursor_at_end(const struct rib_cursor *c);
+bool rib_cursor_same(const struct rib_cursor *a, const struct rib_cursor *b);
+/* Frees the tombstones that every cursor has passed. Call it after cursors moved. */
+void rib_sweep(struct rib *r);
