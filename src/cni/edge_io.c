@@ -1,0 +1,119 @@
+#include "src/cni/edge_io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+
+enum { PATH_BYTES = CNI_RUN_DIR_MAX + 16 };
+
+char *cni_read_all(int fd, size_t *len, struct cni_error *e)
+{
+	size_t cap = 4096, n = 0;
+	char *buf = malloc(cap);
+	while (buf) {
+		if (n == cap) {
+			char *more = realloc(buf, cap *= 2);
+			if (!more)
+				break;
+			buf = more;
+		}
+		ssize_t got = read(fd, buf + n, cap - n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			cni_fail(e, CNI_IO, "cannot read: %s", strerror(errno));
+			free(buf);
+			return NULL;
+		}
+		n += (size_t)got;
+		*len = n;
+		if (!got)
+			return buf;
+		if (n > CNI_STDIN_MAX) {
+			cni_fail(e, CNI_DECODE, "standard input is longer than %d bytes", CNI_STDIN_MAX);
+			free(buf);
+			return NULL;
+		}
+	}
+	free(buf);
+	cni_fail(e, CNI_IO, "out of memory");
+	return NULL;
+}
+
+int cni_settings_read(const struct cni_request *r, struct cni_settings *out, struct cni_error *e)
+{
+	char path[PATH_BYTES];
+	size_t len;
+	snprintf(path, sizeof path, "%s/plugin.json", r->run_dir);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
+		return cni_fail(e, CNI_IO, "cannot open %s: %s", path, strerror(errno));
+	if (fd < 0) {
+		cni_fail(e, CNI_TRY_AGAIN, "underlayd has not published %s yet", path);
+		return cni_fail_details(e, "is underlayd running on this node, and is its paths.run (or the network "
+					"configuration's runDir) %s? see: underlayc show status", r->run_dir);
+	}
+	char *text = cni_read_all(fd, &len, e);
+	close(fd);
+	if (!text)
+		return e->code;
+	int err = cni_settings_parse(path, text, len, out, e);
+	free(text);
+	return err;
+}
+
+int cni_store_fail(const struct cni_request *r, int err, const char *what, struct cni_error *e)
+{
+	cni_fail(e, err == -EAGAIN ? CNI_TRY_AGAIN : CNI_IO, "cannot %s in %s/leases: %s", what, r->run_dir,
+		 err_text(err));
+	if (err == ERR_CORRUPT)
+		cni_fail_details(e, "the lease store is damaged, or another program's; underlayd rebuilds it from "
+				 "the running pods after it was moved away");
+	else if (err == ERR_UNSUPPORTED)
+		cni_fail_details(e, "the lease store was written by a later release");
+	return e->code;
+}
+
+int cni_store_open(const struct cni_request *r, bool create, struct ipam_store **out, struct cni_error *e)
+{
+	char dir[PATH_BYTES];
+	snprintf(dir, sizeof dir, "%s/leases", r->run_dir);
+	int err = ipam_store_open(out, dir, create);
+	if (err == ERR_NOT_FOUND && !create)
+		return 0;
+	if (err)
+		return cni_store_fail(r, err, "open the lease store", e);
+	err = ipam_store_lock_owner(*out, r->container, r->ifname, CNI_OWNER_WAIT_MS);
+	if (!err)
+		return 0;
+	ipam_store_close(*out);
+	*out = NULL;
+	if (err == -EAGAIN)
+		return cni_fail(e, CNI_TRY_AGAIN, "another call still works on %s of container %.64s", r->ifname,
+				r->container);
+	return cni_store_fail(r, err, "lock the container", e);
+}
+
+int cni_print(const char *text, struct cni_error *e)
+{
+	const char *parts[] = {text, "\n"};
+	if (!text)
+		return cni_fail(e, CNI_IO, "out of memory");
+	for (int i = 0; i < 2; i++) {
+		for (size_t left = strlen(parts[i]); left;) {
+			ssize_t n = write(STDOUT_FILENO, parts[i], left);
+			if (n < 0 && errno == EINTR)
+				continue;
+			if (n < 0)
+				return cni_fail(e, CNI_IO, "cannot write the answer: %s", strerror(errno));
+			parts[i] += n;
+			left -= (size_t)n;
+		}
+	}
+	return 0;
+}
