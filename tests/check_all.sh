@@ -159,8 +159,8 @@ check_main() {
 
 	mirror_sources
 	status=0
-	build_beside asan "gcc with address and undefined behaviour sanitizers" \
-		--enable-werror --enable-sanitizers || status=$?
+	# Without --enable-werror: under -fsanitize=undefined gcc sees conversions that are not in the source.
+	build_beside asan "gcc with address and undefined behaviour sanitizers" --enable-sanitizers || status=$?
 	built "gcc with sanitizers" "$status" "$(log_of_build asan)"
 	if [ "$status" = 0 ]; then
 		make_check "unit, fuzz, layers with sanitizers" build/asan asan
