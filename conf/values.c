@@ -400,7 +400,7 @@ static void set_families(const struct value *v)
 	if (!list_or_mismatch(v))
 		return;
 	if (v->tree->count == 0)
-		mismatch(v, "; this one is empty");
+		conf_error_add(v->errors, v->tree->at, v->path, "the list is empty, expected %s", v->key->expected);
 	for (const struct conf_tree *t = v->tree->first; t; t = t->next) {
 		struct value item = item_of(v, t, i++, path);
 		if (item_sound(&item) && is_ipv4_word(&item))

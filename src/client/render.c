@@ -91,33 +91,46 @@ static void add_cell(struct text *out, const struct command_column *col, struct 
 struct layout {
 	size_t count;
 	size_t width[COMMAND_COLUMNS_MAX];
-	bool right[COMMAND_COLUMNS_MAX]; /* numbers only */
+	bool right[COMMAND_COLUMNS_MAX]; /* aligned to the right */
 };
 
-static void measure_cell(struct layout *l, size_t i, const struct command_column *col, struct json_object *row,
-			 struct text *scratch)
+/* A column stands to the right where it has numbers and nothing else but gaps. */
+struct kinds {
+	bool numbers, texts;
+};
+
+static struct kinds measure_cell(size_t *width, const struct command_column *col, struct json_object *row,
+				 struct text *scratch)
 {
 	struct json_object *v = member(row, col->key);
 	scratch->len = 0;
 	add_cell(scratch, col, row);
 	size_t w = text_width(scratch->at, scratch->len);
-	if (w > l->width[i])
-		l->width[i] = w;
-	if (!is_empty(v) && !is_number(v))
-		l->right[i] = false;
+	if (w > *width)
+		*width = w;
+	return (struct kinds){is_number(v), !is_empty(v) && !is_number(v)};
+}
+
+static void measure_column(struct layout *l, const struct command_column *col, struct json_object *rows,
+			   struct text *scratch)
+{
+	size_t *width = &l->width[l->count];
+	bool numbers = false, texts = false;
+	*width = text_width(col->heading, strlen(col->heading));
+	for (size_t r = 0; r < json_object_array_length(rows); r++) {
+		struct kinds k = measure_cell(width, col, json_object_array_get_idx(rows, r), scratch);
+		numbers = numbers || k.numbers;
+		texts = texts || k.texts;
+	}
+	l->right[l->count++] = numbers && !texts;
 }
 
 static struct layout measure(const struct command_column *cols, struct json_object *rows)
 {
 	struct layout l = {0};
 	struct text scratch = {0};
-	for (; l.count < COMMAND_COLUMNS_MAX && cols[l.count].key; l.count++) {
-		l.width[l.count] = text_width(cols[l.count].heading, strlen(cols[l.count].heading));
-		l.right[l.count] = true;
-	}
-	for (size_t r = 0; r < json_object_array_length(rows); r++)
-		for (size_t i = 0; i < l.count; i++)
-			measure_cell(&l, i, &cols[i], json_object_array_get_idx(rows, r), &scratch);
+	while (l.count < COMMAND_COLUMNS_MAX && cols[l.count].key)
+		measure_column(&l, &cols[l.count], rows, &scratch);
 	text_fini(&scratch);
 	return l;
 }

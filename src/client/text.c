@@ -42,13 +42,26 @@ void text_trim(struct text *t)
 		t->at[--t->len] = '\0';
 }
 
-/* The bytes of the control character at p, 0 where there is none. C1 ones are two bytes, C2 80 to
- * C2 9F; what is not UTF-8 may be one on an 8-bit terminal, but the reader let no such text in. */
-static size_t control_len(const unsigned char *p, size_t left)
+/* The bytes of the UTF-8 character at p, 0 where there is no whole one. */
+static size_t utf8_len(const unsigned char *p, size_t left)
 {
-	if (*p < 0x20 || *p == 0x7f)
-		return 1;
-	return left > 1 && p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0 ? 2 : 0;
+	size_t n = *p < 0x80		     ? 1
+		   : *p >= 0xc2 && *p < 0xe0 ? 2
+		   : (*p & 0xf0) == 0xe0     ? 3
+		   : *p >= 0xf0 && *p < 0xf5 ? 4
+					     : 0;
+	if (n > left)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	return n;
+}
+
+/* C0, DEL, and C1, which is C2 80 to C2 9F. */
+static bool is_control(const unsigned char *p)
+{
+	return *p < 0x20 || *p == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0);
 }
 
 void text_printable(struct text *t, const char *bytes, size_t len)
@@ -56,14 +69,15 @@ void text_printable(struct text *t, const char *bytes, size_t len)
 	const unsigned char *p = (const unsigned char *)bytes;
 	for (size_t i = 0; i < len;) {
 		char escaped[8];
-		size_t n = control_len(p + i, len - i);
-		if (n) {
+		size_t n = utf8_len(p + i, len - i);
+		if (n && !is_control(p + i)) {
+			text_bytes(t, bytes + i, n);
+		} else {
+			n = n ? n : 1;
 			snprintf(escaped, sizeof escaped, "\\x%02x", p[i + n - 1]);
 			text_add(t, escaped);
-			i += n;
-		} else {
-			text_bytes(t, bytes + i++, 1);
 		}
+		i += n;
 	}
 }
 

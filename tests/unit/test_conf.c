@@ -1,0 +1,670 @@
+/* The configuration: texts with the errors they must give (all of them, at their places), texts
+ * with the values they must give, the rows against the documentation, and hostile files.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conf/conf.h"
+#include "conf/keys.h"
+
+enum { EXPECTED_MAX = 6 };
+
+struct expected {
+	unsigned line, column;
+	const char *path;
+	const char *part; /* of the text */
+};
+
+struct bad {
+	const char *yaml;
+	struct expected errors[EXPECTED_MAX];
+};
+
+/* A beginning that is right, so that each case shows one thing: lines 1 and 2. */
+#define NODE "node: {name: n1, asn: 64701, addresses: [10.0.7.1]}\npods: {cluster-cidrs: [10.244.0.0/16]}\n"
+#define PEER(rest) NODE "peers:\n  - {address: 10.0.7.254, asn: 64512, " rest "}\n"
+
+static const struct bad bads[] = {
+    /* the file as a whole */
+    {"", {{0, 0, "", "the file is empty"}}},
+    {"# nothing but a comment\n", {{0, 0, "", "pods: {cidrs: [10.244.7.0/24]}"}}},
+    {"---\n...\n", {{0, 0, "", "the file is empty"}}},
+    {"- a\n- b\n", {{1, 1, "", "found a list, expected a map"}}},
+    {"hello\n", {{1, 1, "", "found \"hello\", expected a map"}}},
+    {"node: {name: a}\n---\nnode: {name: b}\n", {{2, 1, "", "a second YAML document"}}},
+    {"node:\n\tname: x\n", {{2, 1, "", "a tab; indent with spaces"}}},
+    {"node:\n  name: x\n asn: 5\n", {{3, 2, "", "indented differently"}}},
+    {"node: {name: x\n", {{2, 1, "", "opened with { is not closed"}}},
+    {"pods: {cidrs: [10.1.0.0/16\n", {{2, 1, "", "opened with [ is not closed"}}},
+    {"node: {name: 'x\n", {{2, 1, "", "quotes is not closed"}}},
+    {"node:\n  name: a: b\n", {{2, 10, "", "does a text with a colon need quotes?"}}},
+    {"node: {name: a}\nx\xff: 1\n", {{2, 2, "", "not valid YAML: invalid leading UTF-8 octet"}}},
+    {"node: [[[[[[[[[[[[[[[[[[x]]]]]]]]]]]]]]]]]]\n", {{1, 22, "", "nested more than 16 levels"}}},
+
+    /* keys */
+    {"asn: 5\nfoobarbaz: 1\n",
+     {{1, 1, "asn", "unknown key; did you mean node.asn?"}, {2, 1, "foobarbaz", "unknown key"}}},
+    {PEER("hold_time: 9s"), {{4, 39, "peers[0].hold_time", "did you mean peers[].hold-time?"}}},
+    {PEER("holdTime: 9s"), {{4, 39, "peers[0].holdTime", "did you mean peers[].hold-time?"}}},
+    {"peer: []\n", {{1, 1, "peer", "did you mean peers?"}}},
+    {"node:\n  name: a\n  name: b\n", {{3, 3, "node.name", "twice; first in line 2"}}},
+    {"node: {name: a}\nnode: {name: b}\n", {{2, 1, "node", "twice; first in line 1"}}},
+    {"\"a\\eb\": 1\n", {{1, 1, "a\\x1bb", "unknown key"}}},
+    {"? [a]\n: 1\n", {{1, 3, "?", "a key must be plain text"}}},
+    {"kernel: 5\n", {{1, 9, "kernel", "found \"5\", expected a map"}}},
+
+    /* what comes later */
+    {"mesh: {enabled: false}\ntunnel: {}\nkubernetes: null\nnodes: []\npolicies: []\n",
+     {{1, 1, "mesh", "not supported yet"},
+      {2, 1, "tunnel", "not supported yet"},
+      {3, 1, "kubernetes", "not supported yet"},
+      {4, 1, "nodes", "not supported yet"},
+      {5, 1, "policies", "not supported yet"}}},
+    {"metrics: {}\npods: {mtu: 9000}\n",
+     {{1, 1, "metrics", "not supported yet"}, {2, 8, "pods.mtu", "not supported yet"}}},
+    {PEER("password-file: /x, ttl-security: 1, multihop: 1, bfd: {}, max-prefixes: 1"),
+     {{4, 39, "peers[0].password-file", "not supported yet"},
+      {4, 58, "peers[0].ttl-security", "not supported yet"},
+      {4, 75, "peers[0].multihop", "not supported yet"},
+      {4, 88, "peers[0].bfd", "not supported yet"},
+      {4, 97, "peers[0].max-prefixes", "not supported yet"}}},
+    {NODE "peers:\n  - {interface: eth0, asn: external}\n  - {range: 10.0.0.0/16, asn: external}\n",
+     {{4, 6, "peers[0].interface", "not supported yet"}, {5, 6, "peers[1].range", "not supported yet"}}},
+    {PEER("families: [ipv4, ipv6]"), {{4, 56, "peers[0].families[1]", "ipv6 is not supported yet"}}},
+    {"pods: {cidrs: [\"fd10::/64\"]}\n", {{1, 16, "pods.cidrs[0]", "IPv6 is not supported yet"}}},
+    {NODE "peers:\n  - {address: \"fd00::1\", asn: 5}\n", {{4, 15, "peers[0].address", "IPv6 is not supported yet"}}},
+
+    /* what YAML offers and we refuse */
+    {"node: {name: &a x}\n", {{1, 14, "node.name", "anchors"}}},
+    {"node: &a {name: x}\n", {{1, 7, "node", "anchors"}}},
+    {"pods: {cidrs: [*a]}\n", {{1, 16, "pods.cidrs[0]", "aliases (*name) are not supported"}}},
+    {"node: *a\n", {{1, 7, "node", "aliases (*name) are not supported"}}},
+    {"node: {name: !!str x}\n", {{1, 14, "node.name", "tags"}}},
+    {"node: {name: \"a\\0b\"}\n", {{1, 14, "node.name", "NUL"}}},
+
+    /* node */
+    {"node: {name: -x}\n", {{1, 14, "node.name", "found \"-x\", expected 1 to 63 letters"}}},
+    {"node: {name: [x]}\n", {{1, 14, "node.name", "found a list, expected 1 to 63 letters"}}},
+    {"node: {name: a234567890123456789012345678901234567890123456789012345678901234}\n",
+     {{1, 14, "node.name", "1 to 63"}}},
+    {"node: {asn: 0}\n", {{1, 13, "node.asn", "found \"0\", expected an AS number from 1 to 4294967294"}}},
+    {"node: {asn: 23456}\n", {{1, 13, "node.asn", "AS_TRANS"}}},
+    {"node: {asn: 4294967295}\n", {{1, 13, "node.asn", "reserved"}}},
+    {"node: {asn: 4294967296}\n", {{1, 13, "node.asn", "expected an AS number"}}},
+    {"node: {asn: 99999999999999999999}\n", {{1, 13, "node.asn", "expected an AS number"}}},
+    {"node: {asn: -5}\n", {{1, 13, "node.asn", "expected an AS number"}}},
+    {"node: {asn: 0x10}\n", {{1, 13, "node.asn", "expected an AS number"}}},
+    {"node: {asn: 010}\n", {{1, 13, "node.asn", "expected an AS number"}}},
+    {"node: {asn: external}\n", {{1, 13, "node.asn", "expected an AS number"}}},
+    {"node: {asn: \"64512\"}\n", {{1, 13, "node.asn", "take the quotes away"}}},
+    {"node: {router-id: 0.0.0.0}\n", {{1, 19, "node.router-id", "four numbers"}}},
+    {"node: {router-id: 10.0.0}\n", {{1, 19, "node.router-id", "four numbers"}}},
+    {"node: {router-id: \"::1\"}\n", {{1, 19, "node.router-id", "four numbers"}}},
+    {"node: {router-id: \"::ffff:1.2.3.4\"}\n", {{1, 19, "node.router-id", "four numbers"}}},
+    {"node: {router-id: 5}\n", {{1, 19, "node.router-id", "four numbers"}}},
+    {"node: {addresses: 10.0.0.1}\n", {{1, 19, "node.addresses", "put it into [ ]"}}},
+    {"node: {addresses: [10.0.0.1, x, 10.0.0.0/8, 224.0.0.1, 127.0.0.1, \"::1\"]}\n",
+     {{1, 30, "node.addresses[1]", "found \"x\", expected a unicast address"},
+      {1, 33, "node.addresses[2]", "an address has no length"},
+      {1, 45, "node.addresses[3]", "multicast"},
+      {1, 56, "node.addresses[4]", "loopback"},
+      {1, 67, "node.addresses[5]", "loopback"}}},
+    {"node: {addresses: [10.0.0.1, 10.0.0.1]}\n", {{1, 19, "node.addresses", "10.0.0.1 is in the list twice"}}},
+    {"node: {addresses: [\"::ffff:10.0.0.1\"]}\n", {{1, 20, "node.addresses[0]", "write IPv4 with dots only"}}},
+
+    /* pods */
+    {"pods: {cidrs: 10.244.7.0/24}\n", {{1, 15, "pods.cidrs", "put it into [ ]"}}},
+    {"pods: {cidrs: {a: b}}\n", {{1, 15, "pods.cidrs", "found a map (key: value), expected a list"}}},
+    {"pods: {cidrs: [10.244.7.1/24]}\n", {{1, 16, "pods.cidrs[0]", "10.244.7.0/24 is probably meant"}}},
+    {"pods: {cidrs: [10.244.7.0]}\n", {{1, 16, "pods.cidrs[0]", "the /LENGTH is missing"}}},
+    {"pods: {cidrs: [10.244.7.0/33, 10.0.0.0/x, [a]]}\n",
+     {{1, 16, "pods.cidrs[0]", "expected an IPv4 prefix"},
+      {1, 31, "pods.cidrs[1]", "expected an IPv4 prefix"},
+      {1, 43, "pods.cidrs[2]", "found a list, expected an IPv4 prefix"}}},
+    {"pods: {cidrs: [0.0.0.0/0, 224.0.0.0/8, 127.0.0.0/8, 169.254.0.0/24]}\n",
+     {{1, 16, "pods.cidrs[0]", "of /8 to /32"},
+      {1, 27, "pods.cidrs[1]", "multicast"},
+      {1, 40, "pods.cidrs[2]", "loopback"},
+      {1, 53, "pods.cidrs[3]", "link-local"}}},
+    {"pods:\n  cidrs: [10.1.2.0/24, 10.2.0.0/16, 10.1.0.0/16]\n",
+     {{2, 11, "pods.cidrs[0]", "10.1.2.0/24 lies inside 10.1.0.0/16 of pods.cidrs[2] (line 2)"}}},
+    {"pods:\n  cluster-cidrs:\n    - 10.0.0.0/8\n    - 10.0.0.0/8\n    - 10.9.0.0/16\n",
+     {{4, 7, "pods.cluster-cidrs[1]", "is the same as 10.0.0.0/8 of pods.cluster-cidrs[0] (line 3)"},
+      {5, 7, "pods.cluster-cidrs[2]", "10.9.0.0/16 lies inside 10.0.0.0/8 of pods.cluster-cidrs[0] (line 3)"}}},
+    {"pods: {reuse-delay: 60}\n", {{1, 21, "pods.reuse-delay", "the unit is missing"}}},
+    {"pods: {reuse-delay: 1500ms}\n", {{1, 21, "pods.reuse-delay", "whole seconds only"}}},
+    {"pods: {reuse-delay: 169h}\n", {{1, 21, "pods.reuse-delay", "expected a duration"}}},
+    {"pods: {reuse-delay: 5d}\n", {{1, 21, "pods.reuse-delay", "expected a duration"}}},
+    {"pods: {reuse-delay: 999999999999999999h}\n", {{1, 21, "pods.reuse-delay", "expected a duration"}}},
+    {"pods: {reuse-delay: s}\n", {{1, 21, "pods.reuse-delay", "expected a duration"}}},
+
+    /* peers */
+    {"peers:\n  address: 10.0.0.1\n",
+     {{2, 3, "peers", "expected a list of peers, each a map that starts with \"- \""}}},
+    {"node: {name: n}\npeers:\n  - {address: 10.0.0.1, asn: internal}\n",
+     {{1, 1, "node.asn", "missing, but there are peers"}}},
+    {"peers:\n  - {address: 10.0.0.1, asn: internal}\n", {{1, 1, "node.asn", "missing, but there are peers"}}},
+    {NODE "peers: [hello]\n", {{3, 9, "peers[0]", "found \"hello\", expected a map with address and asn"}}},
+    {NODE "peers:\n  - name: a\n",
+     {{4, 5, "peers[0].asn", "missing, expected"}, {4, 5, "peers[0].address", "missing, expected"}}},
+    {NODE "peers:\n  - {name: a, address: , asn: 5}\n", {{4, 5, "peers[0].address", "missing, expected"}}},
+    {NODE "peers:\n  - {address: 10.0.0.0/8, asn: 5}\n", {{4, 15, "peers[0].address", "an address has no length"}}},
+    {NODE "peers:\n  - {address: tor.example, asn: 5}\n",
+     {{4, 15, "peers[0].address", "found \"tor.example\", expected an IPv4"}}},
+    {NODE "peers:\n  - {address: 255.255.255.255, asn: 5}\n", {{4, 15, "peers[0].address", "reserved"}}},
+    {NODE "peers:\n  - {address: 0.0.0.0, asn: 5}\n", {{4, 15, "peers[0].address", "zero"}}},
+    {NODE "peers:\n  - {address: 10.0.7.1, asn: 5}\n",
+     {{4, 15, "peers[0].address", "one of the node's own addresses"}}},
+    {NODE "peers:\n  - {address: 10.0.0.9, asn: 0}\n  - {address: 10.0.0.8, asn: 23456}\n  - {address: 10.0.0.7, asn: "
+	  "4294967295}\n"
+	  "  - {address: 10.0.0.6, asn: extern}\n",
+     {{4, 30, "peers[0].asn", "reserved"},
+      {5, 30, "peers[1].asn", "AS_TRANS"},
+      {6, 30, "peers[2].asn", "reserved"},
+      {7, 30, "peers[3].asn", "found \"extern\", expected an AS number from 1 to 4294967294, external or internal"}}},
+    {PEER("port: 0"), {{4, 45, "peers[0].port", "a port from 1 to 65535"}}},
+    {PEER("port: 65536"), {{4, 45, "peers[0].port", "a port from 1 to 65535"}}},
+    {PEER("port: bgp"), {{4, 45, "peers[0].port", "a port from 1 to 65535"}}},
+    {PEER("passive: yes"), {{4, 48, "peers[0].passive", "found \"yes\", expected true or false"}}},
+    {PEER("passive: \"true\""), {{4, 48, "peers[0].passive", "take the quotes away"}}},
+    {PEER("hold-time: 1s"), {{4, 50, "peers[0].hold-time", "found \"1s\", expected a duration such as 9s (3s to"}}},
+    {PEER("hold-time: 2s"), {{4, 50, "peers[0].hold-time", "3s to 65535s"}}},
+    {PEER("hold-time: 2999ms"), {{4, 50, "peers[0].hold-time", "whole seconds only"}}},
+    {PEER("hold-time: 65536s"), {{4, 50, "peers[0].hold-time", "3s to 65535s"}}},
+    {PEER("hold-time: 9"), {{4, 50, "peers[0].hold-time", "the unit is missing"}}},
+    {PEER("import: pods"), {{4, 47, "peers[0].import", "expected all or none"}}},
+    {PEER("export: mine"),
+     {{4, 47, "peers[0].export", "expected pods, all or none (policies of your own are not supported yet)"}}},
+    {PEER("families: []"), {{4, 49, "peers[0].families", "the list is empty"}}},
+    {PEER("families: [ipv4, ipv4]"), {{4, 49, "peers[0].families", "twice"}}},
+    {PEER("families: ipv4"), {{4, 49, "peers[0].families", "put it into [ ]"}}},
+    {PEER("name: a b"), {{4, 45, "peers[0].name", "found \"a b\""}}},
+    {NODE "peers:\n  - {name: a, address: 10.0.0.2, asn: 5}\n  - {name: a, address: 10.0.0.3, asn: 5}\n",
+     {{5, 12, "peers[1].name", "a is also the name of peers[0] (line 4)"}}},
+    {NODE "peers:\n  - {name: a, address: 10.0.0.2, asn: 5}\n  - {name: b, address: 10.0.0.2, asn: 5}\n",
+     {{5, 24, "peers[1].address", "10.0.0.2 is also the address of peers[0] (line 4)"}}},
+    {NODE "peers:\n  - {address: 10.0.0.2, asn: 5}\n  - {address: 10.0.0.2, asn: 5}\n",
+     {{5, 15, "peers[1].address", "also the address of peers[0]"}}},
+    {NODE "peers:\n  - {address: 10.0.0.2, asn: 5}\n  - {name: 10.0.0.2, address: 10.0.0.3, asn: 5}\n",
+     {{5, 12, "peers[1].name", "10.0.0.2 is also the name of peers[0] (line 4)"}}},
+
+    /* a policy for eBGP, RFC 8212 */
+    {"node: {name: n, asn: 5}\npeers:\n  - {address: 10.0.0.2, asn: 6}\n  - {address: 10.0.0.3, asn: external}\n",
+     {{3, 5, "peers[0].import", "set pods.cluster-cidrs, or import: all here"},
+      {4, 5, "peers[1].import", "set pods.cluster-cidrs, or import: all here"}}},
+    {"node: {name: n, asn: 5}\npods: {cluster-cidrs: []}\npeers:\n  - {address: 10.0.0.2, asn: 6}\n",
+     {{4, 5, "peers[0].import", "set pods.cluster-cidrs"}}},
+
+    /* kernel, control, paths */
+    {"kernel: {table: 0, metric: 0, protocol: 4, multipath: 65, install: 1}\n",
+     {{1, 17, "kernel.table", "main or a table number"},
+      {1, 28, "kernel.metric", "a number from 1 to"},
+      {1, 41, "kernel.protocol", "5 to 255 (0 to 4 are the kernel's own)"},
+      {1, 55, "kernel.multipath", "a number from 1 to 64"},
+      {1, 68, "kernel.install", "true or false"}}},
+    {"kernel: {table: local, protocol: 256, multipath: 0}\n",
+     {{1, 17, "kernel.table", "main or a table number"},
+      {1, 34, "kernel.protocol", "5 to 255"},
+      {1, 50, "kernel.multipath", "a number from 1 to 64"}}},
+    {"control: {socket: run/x}\n", {{1, 19, "control.socket", "found \"run/x\", expected an absolute path"}}},
+    {"control: {socket: "
+     "/12345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567}\n",
+     {{1, 19, "control.socket", "at most 107 bytes"}}},
+    {"paths: {run: x, state: \"/a\\nb\"}\n",
+     {{1, 14, "paths.run", "an absolute path"},
+      {1, 24, "paths.state", "found \"/a\\x0ab\", expected an absolute path"}}},
+
+    /* all errors in one run, in the order of the file, of every kind */
+    {"node: {name: n, asn: 5, router_id: 1.2.3.4}\npeers:\n  - {address: 10.0.0.2, asn: 6, port: 0}\nkernel: {metric: "
+     "x}\nmesh: {}\n",
+     {{1, 25, "node.router_id", "did you mean node.router-id?"},
+      {3, 5, "peers[0].import", "missing"},
+      {3, 39, "peers[0].port", "a port"},
+      {4, 18, "kernel.metric", "a number"},
+      {5, 1, "mesh", "not supported yet"}}},
+};
+
+static void check_error(const struct conf_error *e, const struct expected *want, const char *yaml)
+{
+	ck_assert_msg(e->line == want->line && e->column == want->column && strcmp(e->path, want->path) == 0 &&
+			  strstr(e->text, want->part),
+		      "%s\ngives %u:%u: %s: %s\nnot   %u:%u: %s: ...%s...", yaml, e->line, e->column, e->path, e->text,
+		      want->line, want->column, want->path, want->part);
+}
+
+START_TEST(bad_text_gives_its_errors)
+{
+	const struct bad *b = &bads[_i];
+	struct conf_errors errors;
+	size_t want = 0;
+	struct conf *c = conf_load_text(b->yaml, strlen(b->yaml), "host", &errors);
+	ck_assert_msg(!c, "accepted: %s", b->yaml);
+	while (want < EXPECTED_MAX && b->errors[want].path)
+		want++;
+	for (size_t i = 0; i < errors.count && i < want; i++)
+		check_error(&errors.at[i], &b->errors[i], b->yaml);
+	ck_assert_msg(errors.count == want, "%s\ngives %zu errors, not %zu; the last: %s", b->yaml, errors.count, want,
+		      errors.count ? errors.at[errors.count - 1].text : "");
+	conf_errors_fini(&errors);
+}
+END_TEST
+
+static struct conf *load(const char *yaml)
+{
+	struct conf_errors errors;
+	struct conf *c = conf_load_text(yaml, strlen(yaml), "host-1", &errors);
+	ck_assert_msg(c, "%s\n%s: %s", yaml, errors.count ? errors.at[0].path : "",
+		      errors.count ? errors.at[0].text : "no error");
+	ck_assert_uint_eq(errors.count, 0);
+	conf_errors_fini(&errors);
+	return c;
+}
+
+static void check_addr(const struct addr *a, const char *text)
+{
+	char buf[ADDR_TEXT_MAX];
+	ck_assert_str_eq(addr_format(a, buf), text);
+}
+
+static void check_prefix(const struct prefix *p, const char *text)
+{
+	char buf[PREFIX_TEXT_MAX];
+	ck_assert_str_eq(prefix_format(p, buf), text);
+}
+
+START_TEST(defaults_are_filled_in)
+{
+	struct conf *c = load("{}");
+	ck_assert_str_eq(c->node.name, "host-1");
+	ck_assert_uint_eq(c->node.asn, 0);
+	ck_assert_uint_eq(c->node.router_id, 0);
+	ck_assert_uint_eq(c->node.address_count, 0);
+	ck_assert_uint_eq(c->pods.cidrs.count, 0);
+	ck_assert_uint_eq(c->pods.cluster_cidrs.count, 0);
+	ck_assert_uint_eq(c->pods.reuse_delay_s, 60);
+	ck_assert_uint_eq(c->peer_count, 0);
+	ck_assert(c->kernel.install);
+	ck_assert_uint_eq(c->kernel.table, 254);
+	ck_assert_uint_eq(c->kernel.metric, 32);
+	ck_assert_uint_eq(c->kernel.protocol, 171);
+	ck_assert_uint_eq(c->kernel.multipath, 16);
+	ck_assert_str_eq(c->control_socket, "/run/underlay/control");
+	ck_assert_str_eq(c->run_dir, "/run/underlay");
+	ck_assert_str_eq(c->state_dir, "/var/lib/underlay");
+	conf_free(c);
+}
+END_TEST
+
+START_TEST(peer_defaults_are_filled_in)
+{
+	struct conf *c = load(NODE "peers:\n  - address: 10.0.7.254\n    asn: 64512\n");
+	const struct conf_peer *p = &c->peers[0];
+	ck_assert_uint_eq(c->peer_count, 1);
+	ck_assert_str_eq(p->name, "10.0.7.254");
+	check_addr(&p->address, "10.0.7.254");
+	ck_assert_int_eq(p->asn_kind, CONF_ASN_NUMBER);
+	ck_assert_uint_eq(p->asn, 64512);
+	ck_assert(!p->passive);
+	ck_assert_uint_eq(p->port, 179);
+	ck_assert_uint_eq(p->hold_time_s, 9);
+	ck_assert_int_eq(p->import, CONF_POLICY_UNSET);
+	ck_assert_int_eq(p->export, CONF_POLICY_UNSET);
+	ck_assert_uint_eq(p->line, 4);
+	conf_free(c);
+}
+END_TEST
+
+static const char every_key[] =
+    "node:\n"
+    "  name: r1-n7\n"
+    "  asn: 4200000001\n"
+    "  router-id: 10.0.7.1\n"
+    "  addresses: [10.0.7.1, \"fd00:7::1\"]\n"
+    "pods:\n"
+    "  cidrs: [10.244.7.0/24, 10.245.0.0/32]\n"
+    "  cluster-cidrs: [10.244.0.0/16, 10.245.0.0/16]\n"
+    "  reuse-delay: 2m\n"
+    "peers:\n"
+    "  - {name: tor-a, address: 10.0.7.254, asn: external, passive: true, port: 1179,\n"
+    "     hold-time: 1h, families: [ipv4], import: none, export: all}\n"
+    "  - {name: rr, address: 10.0.7.253, asn: internal, hold-time: 0, import: all, export: none}\n"
+    "  - {name: \"3\", address: 10.0.7.252, asn: 1, hold-time: 3000ms, export: pods}\n"
+    "kernel: {install: false, table: 4294967295, metric: 1, protocol: 255, multipath: 64}\n"
+    "control: {socket: /tmp/c}\n"
+    "paths: {run: /tmp/run, state: /tmp/state}\n";
+
+START_TEST(every_key_reaches_its_field)
+{
+	struct conf *c = load(every_key);
+	ck_assert_str_eq(c->node.name, "r1-n7");
+	ck_assert_uint_eq(c->node.asn, 4200000001u);
+	ck_assert_uint_eq(c->node.router_id, 0x0a000701);
+	ck_assert_uint_eq(c->node.address_count, 2);
+	check_addr(&c->node.addresses[1], "fd00:7::1");
+	ck_assert_uint_eq(c->pods.cidrs.count, 2);
+	check_prefix(&c->pods.cidrs.at[0], "10.244.7.0/24");
+	check_prefix(&c->pods.cidrs.at[1], "10.245.0.0/32");
+	ck_assert_uint_eq(c->pods.cluster_cidrs.count, 2);
+	check_prefix(&c->pods.cluster_cidrs.at[1], "10.245.0.0/16");
+	ck_assert_uint_eq(c->pods.reuse_delay_s, 120);
+	ck_assert(!c->kernel.install);
+	ck_assert_uint_eq(c->kernel.table, 4294967295u);
+	ck_assert_uint_eq(c->kernel.metric, 1);
+	ck_assert_uint_eq(c->kernel.protocol, 255);
+	ck_assert_uint_eq(c->kernel.multipath, 64);
+	ck_assert_str_eq(c->control_socket, "/tmp/c");
+	ck_assert_str_eq(c->run_dir, "/tmp/run");
+	ck_assert_str_eq(c->state_dir, "/tmp/state");
+	conf_free(c);
+}
+END_TEST
+
+START_TEST(every_peer_key_reaches_its_field)
+{
+	struct conf *c = load(every_key);
+	const struct conf_peer *p = c->peers;
+	ck_assert_uint_eq(c->peer_count, 3);
+	ck_assert_str_eq(p[0].name, "tor-a");
+	ck_assert_int_eq(p[0].asn_kind, CONF_ASN_EXTERNAL);
+	ck_assert(p[0].passive);
+	ck_assert_uint_eq(p[0].port, 1179);
+	ck_assert_uint_eq(p[0].hold_time_s, 3600);
+	ck_assert_int_eq(p[0].import, CONF_POLICY_NONE);
+	ck_assert_int_eq(p[0].export, CONF_POLICY_ALL);
+	ck_assert_int_eq(p[1].asn_kind, CONF_ASN_INTERNAL);
+	ck_assert_uint_eq(p[1].hold_time_s, 0);
+	ck_assert_int_eq(p[1].import, CONF_POLICY_ALL);
+	ck_assert_int_eq(p[1].export, CONF_POLICY_NONE);
+	ck_assert_str_eq(p[2].name, "3");
+	ck_assert_uint_eq(p[2].hold_time_s, 3);
+	ck_assert_int_eq(p[2].export, CONF_POLICY_PODS);
+	conf_free(c);
+}
+END_TEST
+
+START_TEST(socket_follows_the_run_directory)
+{
+	struct conf *c = load("paths: {run: /tmp/n1}\n");
+	ck_assert_str_eq(c->control_socket, "/tmp/n1/control");
+	conf_free(c);
+}
+END_TEST
+
+/* Null is "not set", also for a whole section; iBGP and import: need no cluster-cidrs. */
+START_TEST(lenient_where_it_is_safe)
+{
+	static const char *const fine[] = {
+	    "node: {name: ~}\npods:\npeers:\n",
+	    "pods: {cidrs: []}\npeers: []\n",
+	    "node: {asn: 5}\npeers: [{address: 10.0.0.2, asn: 5}, {address: 10.0.0.3, asn: internal}]\n",
+	    "node: {asn: 5}\npeers: [{address: 10.0.0.2, asn: 6, import: all}, {address: 10.0.0.3, asn: external, "
+	    "import: none}]\n",
+	    "---\nnode: {asn: 5}\n...\n",
+	    "\xef\xbb\xbfnode: {asn: 5}\r\n",
+	    "node: {name: 123, router-id: \"10.0.0.1\"}\n",
+	    "pods: {cidrs: ['10.1.0.0/16'], cluster-cidrs: [10.2.0.0/16], reuse-delay: 0}\n",
+	};
+	for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
+		conf_free(load(fine[i]));
+}
+END_TEST
+
+START_TEST(host_name_must_be_usable)
+{
+	struct conf_errors errors;
+	ck_assert_ptr_null(conf_load_text("{}", 2, "-\033[2J", &errors));
+	ck_assert_uint_eq(errors.count, 1);
+	ck_assert_str_eq(errors.at[0].path, "node.name");
+	ck_assert_ptr_nonnull(strstr(errors.at[0].text, "the host name \"-\\x1b[2J\" cannot be used"));
+	conf_errors_fini(&errors);
+	ck_assert_ptr_null(conf_load_text("{}", 2, NULL, &errors));
+	conf_errors_fini(&errors);
+}
+END_TEST
+
+/* --- hostile files --- */
+
+static char *repeat(const char *head, const char *part, size_t times, const char *tail, size_t *len)
+{
+	size_t n = strlen(part);
+	char *s = malloc(strlen(head) + n * times + strlen(tail) + 1), *p = s;
+	ck_assert_ptr_nonnull(s);
+	p = stpcpy(p, head);
+	for (size_t i = 0; i < times; i++)
+		p = stpcpy(p, part);
+	*len = (size_t)(stpcpy(p, tail) - s);
+	return s;
+}
+
+static void refused(char *text, size_t len, size_t at_least, const char *last)
+{
+	struct conf_errors errors;
+	ck_assert_ptr_null(conf_load_text(text, len, "host", &errors));
+	ck_assert_uint_ge(errors.count, at_least);
+	ck_assert_uint_le(errors.count, 101);
+	ck_assert_msg(strstr(errors.at[errors.count - 1].text, last), "%s", errors.at[errors.count - 1].text);
+	conf_errors_fini(&errors);
+	free(text);
+}
+
+START_TEST(large_files_are_refused)
+{
+	size_t len;
+	char *text = repeat("# ", "x", (1 << 20) - 2, "\n", &len);
+	ck_assert_uint_eq(len, (1 << 20) + 1);
+	refused(text, len, 1, "larger than 1024 KiB");
+}
+END_TEST
+
+START_TEST(errors_are_bounded)
+{
+	size_t len;
+	char *text = repeat("pods: {cidrs: [", "x,", 100000, "x]}\n", &len);
+	refused(text, len, 101, "more than 100 errors");
+	text = repeat("", "k: 1\n", 200000, "", &len);
+	refused(text, len, 1, "expected at most 256");
+	text = repeat("node: {name: h, asn: 5}\npeers:\n", "- {address: 10.0.0.2, asn: 5}\n", 20000, "", &len);
+	refused(text, len, 101, "more than 100 errors");
+}
+END_TEST
+
+START_TEST(alias_bombs_do_not_expand)
+{
+	static const char bomb[] = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
+				   "c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
+				   "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";
+	refused(strdup(bomb), sizeof bomb - 1, 6, "anchors");
+}
+END_TEST
+
+START_TEST(nul_bytes_are_refused_with_their_place)
+{
+	struct conf_errors errors;
+	ck_assert_ptr_null(conf_load_text("node:\n  na\0me: x\n", 17, "host", &errors));
+	ck_assert_uint_eq(errors.count, 1);
+	ck_assert_uint_eq(errors.at[0].line, 2);
+	ck_assert_uint_eq(errors.at[0].column, 5);
+	ck_assert_ptr_nonnull(strstr(errors.at[0].text, "NUL"));
+	conf_errors_fini(&errors);
+}
+END_TEST
+
+/* --- the edges --- */
+
+START_TEST(files_are_read)
+{
+	char path[] = "/tmp/underlay-test-conf-XXXXXX", buf[512];
+	struct conf_errors errors;
+	int fd = mkstemp(path);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, "node: {name: a, asn: x}\n", 24), 24);
+	close(fd);
+	ck_assert_ptr_null(conf_load_file(path, &errors));
+	ck_assert_uint_eq(errors.count, 1);
+	ck_assert_str_eq(conf_error_format(&errors.at[0], "f.yaml", buf, sizeof buf),
+			 "f.yaml:1:22: node.asn: found \"x\", expected an AS number from 1 to 4294967294");
+	conf_errors_fini(&errors);
+	unlink(path);
+	ck_assert_ptr_null(conf_load_file(path, &errors));
+	ck_assert_str_eq(conf_error_format(&errors.at[0], "f.yaml", buf, sizeof buf),
+			 "f.yaml: cannot be read: No such file or directory");
+	conf_errors_fini(&errors);
+	ck_assert_ptr_null(conf_load_file("/tmp", &errors));
+	ck_assert_str_eq(errors.at[0].text, "cannot be read: Is a directory");
+	conf_errors_fini(&errors);
+}
+END_TEST
+
+START_TEST(peers_are_compared_by_their_settings)
+{
+	static const char *const others[] = {
+	    "name: b, address: 10.0.0.2, asn: 6",
+	    "name: a, address: 10.0.0.3, asn: 6",
+	    "name: a, address: 10.0.0.2, asn: 7",
+	    "name: a, address: 10.0.0.2, asn: external",
+	    "name: a, address: 10.0.0.2, asn: 6, passive: true",
+	    "name: a, address: 10.0.0.2, asn: 6, port: 180",
+	    "name: a, address: 10.0.0.2, asn: 6, hold-time: 10s",
+	    "name: a, address: 10.0.0.2, asn: 6, import: all",
+	    "name: a, address: 10.0.0.2, asn: 6, export: all",
+	};
+	char yaml[512];
+	struct conf *a = load(NODE "peers: [{name: a, address: 10.0.0.2, asn: 6}]\n");
+	struct conf *same =
+	    load(NODE "\n# moved\npeers:\n  - asn: 6\n    address: 10.0.0.2\n    name: a\n    port: 179\n");
+	ck_assert(conf_peer_same(&a->peers[0], &same->peers[0]));
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		snprintf(yaml, sizeof yaml, NODE "peers: [{%s}]\n", others[i]);
+		struct conf *b = load(yaml);
+		ck_assert_msg(!conf_peer_same(&a->peers[0], &b->peers[0]), "%s", others[i]);
+		conf_free(b);
+	}
+	conf_free(same);
+	conf_free(a);
+}
+END_TEST
+
+/* --- the rows --- */
+
+static char *read_text(const char *name)
+{
+	char path[512];
+	static char text[1 << 17];
+	const char *srcdir = getenv("srcdir");
+	snprintf(path, sizeof path, "%s/%s", srcdir ? srcdir : ".", name);
+	FILE *f = fopen(path, "r");
+	ck_assert_msg(f, "%s", path);
+	text[fread(text, 1, sizeof text - 1, f)] = '\0';
+	fclose(f);
+	return text;
+}
+
+static void format_row(const struct conf_key *k, char *row, size_t cap)
+{
+	const char *tick = k->value ? "`" : "";
+	if (k->type == CONF_KEY_LATER)
+		snprintf(row, cap, "| `%s` | | | %s; not supported yet |\n", k->path, k->help);
+	else
+		snprintf(row, cap, "| `%s` | %s | %s%s%s | %s |\n", k->path, k->expected, tick,
+			 k->value	? k->value
+			 : k->otherwise ? k->otherwise
+					: "",
+			 tick, k->help);
+}
+
+/* Every key is a row of the table in docs/configuration.md, as the row here says it. */
+START_TEST(rows_are_documented)
+{
+	char row[512];
+	const char *text = read_text("docs/configuration.md");
+	ck_assert_uint_gt(conf_key_count, 40);
+	for (size_t i = 0; i < conf_key_count; i++) {
+		format_row(&conf_keys[i], row, sizeof row);
+		ck_assert_msg(strstr(text, row), "docs/configuration.md lacks the row\n%s", row);
+	}
+}
+END_TEST
+
+/* The manual page names every key that can be used. */
+START_TEST(supported_keys_are_in_the_manual)
+{
+	char name[64];
+	const char *text = read_text("docs/underlay.yaml.5");
+	for (size_t i = 0; i < conf_key_count; i++) {
+		snprintf(name, sizeof name, ".It Cm %s\n", conf_keys[i].path);
+		if (conf_keys[i].type > CONF_KEY_PEERS && conf_keys[i].type < CONF_KEY_LATER)
+			ck_assert_msg(strstr(text, name), "docs/underlay.yaml.5 lacks %s", name);
+	}
+}
+END_TEST
+
+/* The blocks in the documentation that are whole configurations are accepted as they stand. */
+START_TEST(documented_examples_load)
+{
+	char *at = read_text("docs/configuration.md");
+	unsigned seen = 0;
+	while ((at = strstr(at, "```yaml\n"))) {
+		char *begin = at + strlen("```yaml\n"), *end = strstr(begin, "```\n");
+		ck_assert_ptr_nonnull(end);
+		*end = '\0';
+		conf_free(load(begin));
+		at = end + 1;
+		seen++;
+	}
+	ck_assert_uint_ge(seen, 2);
+}
+END_TEST
+
+START_TEST(rows_are_sound)
+{
+	for (size_t i = 0; i < conf_key_count; i++) {
+		const struct conf_key *k = &conf_keys[i];
+		ck_assert_msg(k->help && *k->help, "%s", k->path);
+		ck_assert_msg(k->type == CONF_KEY_LATER || k->expected, "%s says nothing about what is expected",
+			      k->path);
+		for (size_t j = 0; j < i; j++)
+			ck_assert_str_ne(conf_keys[j].path, k->path);
+	}
+}
+END_TEST
+
+static TCase *add_case(Suite *s, const char *name)
+{
+	TCase *tc = tcase_create(name);
+	suite_add_tcase(s, tc);
+	return tc;
+}
+
+int main(void)
+{
+	Suite *s = suite_create("conf");
+	TCase *bad = add_case(s, "errors"), *good = add_case(s, "values"), *hostile = add_case(s, "hostile");
+	TCase *edges = add_case(s, "edges"), *rows = add_case(s, "rows");
+	tcase_add_loop_test(bad, bad_text_gives_its_errors, 0, (int)(sizeof bads / sizeof *bads));
+	tcase_add_test(good, defaults_are_filled_in);
+	tcase_add_test(good, peer_defaults_are_filled_in);
+	tcase_add_test(good, every_key_reaches_its_field);
+	tcase_add_test(good, every_peer_key_reaches_its_field);
+	tcase_add_test(good, socket_follows_the_run_directory);
+	tcase_add_test(good, lenient_where_it_is_safe);
+	tcase_add_test(good, host_name_must_be_usable);
+	tcase_set_timeout(hostile, 30); /* against a hang only */
+	tcase_add_test(hostile, large_files_are_refused);
+	tcase_add_test(hostile, errors_are_bounded);
+	tcase_add_test(hostile, alias_bombs_do_not_expand);
+	tcase_add_test(hostile, nul_bytes_are_refused_with_their_place);
+	tcase_add_test(edges, files_are_read);
+	tcase_add_test(edges, peers_are_compared_by_their_settings);
+	tcase_add_test(rows, rows_are_documented);
+	tcase_add_test(rows, supported_keys_are_in_the_manual);
+	tcase_add_test(rows, documented_examples_load);
+	tcase_add_test(rows, rows_are_sound);
+	SRunner *sr = srunner_create(s);
+	srunner_run_all(sr, CK_NORMAL);
+	int failed = srunner_ntests_failed(sr);
+	srunner_free(sr);
+	return failed != 0;
+}
