@@ -156,14 +156,15 @@ static void fail(struct fib *f, struct fib_entry *e, int error, const char *text
 	free(e->error_text);
 	e->error_text = text && *text ? strdup(text) : NULL;
 	e->error = error;
-	e->failures += e->failures < 16;
+	if (e->failures < 16)
+		e->failures++;
 	e->retry_at = tick_after(now, wait < FIB_RETRY_MAX_MS ? wait : FIB_RETRY_MAX_MS);
 	list_append(&f->failed, &e->queue);
 }
 
 void fib_done(struct fib *f, struct fib_entry *e, int error, const char *text, struct tick now)
 {
-	bool gone = !e->sent && (error == -ESRCH || error == -ENOENT || error == -ENODEV || error == -ENETUNREACH);
+	bool gone = !e->sent && (error == -ESRCH || error == -ENOENT || error == -ENODEV);
 	bool obsolete = e->sent != e->want;
 	f->in_flight--;
 	e->in_flight = false;

@@ -405,6 +405,10 @@ static void changed(struct rib *r, uint32_t at, struct view before)
 	decide(r, e);
 	struct view after = view_of(e);
 	uint8_t what = 0;
+	if (before.source)
+		before.source->best--;
+	if (after.source)
+		after.source->best++;
 	if (before.attrs != after.attrs || before.source != after.source)
 		what |= RIB_ENTRY_BEST_CHANGED;
 	/* a tombstone that was not read yet hides who had it before */
@@ -453,7 +457,7 @@ struct rib_source *rib_source_new(struct rib *r, const struct rib_source *like)
 	struct rib_source *s = grown(NULL, sizeof *s);
 	*s = *like;
 	s->id = ++r->next_source;
-	s->paths = 0;
+	s->paths = s->best = 0;
 	s->flush_at = 1;
 	live_add(LIVE_SOURCE);
 	return s;
@@ -523,4 +527,15 @@ size_t rib_prefix_count(const struct rib *r)
 size_t rib_path_count(const struct rib *r)
 {
 	return r->paths;
+}
+
+uint64_t rib_last_seq(const struct rib *r)
+{
+	return r->seq;
+}
+
+void rib_clear_sent(struct rib *r, uint64_t bits)
+{
+	for (uint32_t at = 1; bits && at <= r->limit; at++)
+		entry(r, at)->sent &= ~bits;
 }

@@ -33,6 +33,7 @@ struct rib_source {
 	void *owner;           /* the user's; not touched */
 	uint32_t id;           /* unique in the table's life */
 	uint32_t paths;        /* how many are in the table */
+	uint32_t best;         /* and how many of them are the best of their prefix */
 	uint32_t flush_at;     /* progress of rib_source_flush() */
 };
 
@@ -90,6 +91,9 @@ struct rib_entry *rib_entry_at(const struct rib *r, uint32_t at);
 uint32_t rib_entry_limit(const struct rib *r);
 size_t rib_prefix_count(const struct rib *r);
 size_t rib_path_count(const struct rib *r);
+uint64_t rib_last_seq(const struct rib *r); /* of the latest change */
+/* Takes these bits off every entry, tombstones too: their group is gone. */
+void rib_clear_sent(struct rib *r, uint64_t bits);
 
 struct rib_cursor {
 	struct list node;

@@ -1,0 +1,185 @@
+/* From configuration to the rooms' own parameters, and from what runs to what should run. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock_io.h"
+#include "src/base/log_io.h"
+#include "src/daemon/daemon.h"
+#include "src/daemon/peer_io.h"
+#include "src/daemon/publish_io.h"
+
+enum { RESTART_TIME_S = 120 };
+
+static enum bgp_asn_kind asn_kind(enum conf_asn_kind k)
+{
+	switch (k) {
+	case CONF_ASN_NUMBER:
+		return BGP_ASN_NUMBER;
+	case CONF_ASN_EXTERNAL:
+		return BGP_ASN_EXTERNAL;
+	case CONF_ASN_INTERNAL:
+		return BGP_ASN_INTERNAL;
+	}
+	return BGP_ASN_NUMBER;
+}
+
+static enum rib_import import_of(enum conf_policy p)
+{
+	switch (p) {
+	case CONF_POLICY_ALL:
+		return RIB_IMPORT_ALL;
+	case CONF_POLICY_NONE:
+		return RIB_IMPORT_NONE;
+	case CONF_POLICY_UNSET:
+	case CONF_POLICY_PODS:
+		break;
+	}
+	return RIB_IMPORT_CLUSTER;
+}
+
+static enum rib_export export_of(enum conf_policy p)
+{
+	switch (p) {
+	case CONF_POLICY_ALL:
+		return RIB_EXPORT_ALL;
+	case CONF_POLICY_NONE:
+		return RIB_EXPORT_NONE;
+	case CONF_POLICY_UNSET:
+	case CONF_POLICY_PODS:
+		break;
+	}
+	return RIB_EXPORT_PODS;
+}
+
+/* Stable over restarts and valid on nodes without IPv4: the configured one, the first IPv4 address of the node, or
+ * a hash of its name. */
+static uint32_t derive_router_id(const struct conf *c)
+{
+	if (c->node.router_id)
+		return c->node.router_id;
+	for (size_t i = 0; i < c->node.address_count; i++)
+		if (addr_is_v4(&c->node.addresses[i]))
+			return addr_to_v4(&c->node.addresses[i]);
+	uint32_t id = (uint32_t)hash_bytes(c->node.name, strlen(c->node.name), 0);
+	return id ? id : 1;
+}
+
+static void new_peer(struct daemon *d, const struct conf *c, const struct conf_peer *cp)
+{
+	struct bgp_session_params params = {.local_asn = c->node.asn,
+					    .remote_asn = cp->asn,
+					    .asn_kind = asn_kind(cp->asn_kind),
+					    .router_id = d->router_id,
+					    .hold_time_s = cp->hold_time_s,
+					    .passive = cp->passive,
+					    .families = {[BGP_IPV4_UNICAST] = true},
+					    .restart_time_s = RESTART_TIME_S};
+	peer_start(peer_new(d, &params, cp->name, &cp->address, cp->port, import_of(cp->import), export_of(cp->export)));
+}
+
+static const struct conf_peer *find_peer_conf(const struct conf *c, const char *name)
+{
+	for (size_t i = 0; c && i < c->peer_count; i++)
+		if (strcmp(c->peers[i].name, name) == 0)
+			return &c->peers[i];
+	return NULL;
+}
+
+static bool same_prefixes(const struct conf_prefixes *a, const struct conf_prefixes *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++)
+		if (!prefix_eq(&a->at[i], &b->at[i]))
+			return false;
+	return true;
+}
+
+/* What every session says or filters by: a change of it touches all of them. */
+static bool same_for_all_peers(const struct daemon *d, const struct conf *next)
+{
+	const struct conf *c = d->conf;
+	return c && c->node.asn == next->node.asn && d->router_id == derive_router_id(next) &&
+	       same_prefixes(&c->pods.cidrs, &next->pods.cidrs) &&
+	       same_prefixes(&c->pods.cluster_cidrs, &next->pods.cluster_cidrs);
+}
+
+static unsigned drop_peers(struct daemon *d, const struct conf *next, bool all)
+{
+	unsigned changes = 0;
+	list_each(n, tmp, &d->peers) {
+		struct peer *p = container_of(n, struct peer, node);
+		const struct conf_peer *was = find_peer_conf(d->conf, p->name), *will = find_peer_conf(next, p->name);
+		if (!all && was && will && conf_peer_same(was, will))
+			continue;
+		log_info(p->subject, will ? "settings changed: starting anew" : "no longer configured");
+		peer_free(p, will ? BGP_CEASE_CONFIG_CHANGE : BGP_CEASE_DECONFIGURED);
+		changes++;
+	}
+	return changes;
+}
+
+static bool runs(const struct daemon *d, const char *name)
+{
+	list_each(n, tmp, &d->peers)
+		if (strcmp(container_of(n, struct peer, node)->name, name) == 0)
+			return true;
+	return false;
+}
+
+static unsigned add_peers(struct daemon *d, const struct conf *next)
+{
+	unsigned changes = 0;
+	for (size_t i = 0; i < next->peer_count; i++) {
+		if (runs(d, next->peers[i].name))
+			continue;
+		new_peer(d, next, &next->peers[i]);
+		changes++;
+	}
+	return changes;
+}
+
+static bool holds(const struct conf_prefixes *set, const struct prefix *p)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (prefix_eq(&set->at[i], p))
+			return true;
+	return false;
+}
+
+static unsigned apply_own_cidrs(struct daemon *d, const struct conf *next)
+{
+	static const struct conf_prefixes none;
+	const struct conf_prefixes *was = d->conf ? &d->conf->pods.cidrs : &none, *will = &next->pods.cidrs;
+	struct bgp_attrs *attrs = bgp_attrs_local(&d->attrs);
+	unsigned changes = 0;
+	for (size_t i = 0; i < was->count; i++)
+		if (!holds(will, &was->at[i]))
+			changes += rib_withdraw(d->rib, d->local, &was->at[i]);
+	for (size_t i = 0; i < will->count; i++) {
+		if (holds(was, &will->at[i]))
+			continue;
+		rib_announce(d->rib, d->local, &will->at[i], attrs, clock_now());
+		changes++;
+	}
+	bgp_attrs_unref(attrs);
+	return changes;
+}
+
+unsigned apply_conf(struct daemon *d, struct conf *next)
+{
+	bool same = same_for_all_peers(d, next);
+	unsigned changes = drop_peers(d, next, !same);
+	d->router_id = derive_router_id(next);
+	changes += apply_own_cidrs(d, next);
+	d->imports = (struct rib_import_context){.own = next->pods.cidrs.at,
+						 .own_count = next->pods.cidrs.count,
+						 .cluster = next->pods.cluster_cidrs.at,
+						 .cluster_count = next->pods.cluster_cidrs.count};
+	changes += add_peers(d, next);
+	conf_free(d->conf);
+	d->conf = next;
+	publish_plugin_facts(d);
+	return changes;
+}

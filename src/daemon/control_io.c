@@ -1,0 +1,333 @@
+#include "src/daemon/control_io.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "src/base/commands.h"
+#include "src/base/list.h"
+#include "src/base/log_io.h"
+#include "src/daemon/daemon.h"
+
+enum {
+	REQUEST_MAX = 4096,
+	ARGS_MAX = 8,
+	OUT_GOAL = 65536,    /* rows are made until so much waits */
+	ROWS_A_TURN = 512,
+	CLIENTS_MAX = 64,
+	CLIENT_IDLE_S = 30,
+};
+
+struct client {
+	struct list node;
+	struct control_server *server;
+	ev_io reader, writer;
+	ev_timer idle;
+	char in[REQUEST_MAX];
+	size_t in_len;
+	char *out;
+	size_t out_len, out_at, out_cap;
+	struct json_object *request; /* the one being answered; owns the args' text */
+	const char *args[ARGS_MAX];
+	show_next_fn *next;
+	struct show show;
+	bool ended; /* the other side will send no more */
+};
+
+struct control_server {
+	struct daemon *daemon;
+	ev_io io;
+	struct list clients;
+	unsigned count;
+	char *path;
+	struct log_limit limit;
+};
+
+static void pump(struct client *c);
+
+static void answer_over(struct client *c)
+{
+	json_object_put(c->request);
+	json_object_put(c->show.list);
+	c->request = NULL;
+	c->next = NULL;
+	memset(&c->show, 0, sizeof c->show);
+}
+
+static void client_free(struct client *c)
+{
+	struct ev_loop *loop = c->server->daemon->loop;
+	ev_io_stop(loop, &c->reader);
+	ev_io_stop(loop, &c->writer);
+	ev_timer_stop(loop, &c->idle);
+	close(c->reader.fd);
+	answer_over(c);
+	free(c->out);
+	list_remove(&c->node);
+	c->server->count--;
+	free(c);
+}
+
+static void put_line(struct client *c, struct json_object *o)
+{
+	size_t len;
+	const char *text = json_object_to_json_string_length(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &len);
+	if (c->out_len + len + 1 > c->out_cap) {
+		c->out_cap = (c->out_len + len + 1) * 2;
+		c->out = realloc(c->out, c->out_cap);
+		if (!c->out)
+			abort();
+	}
+	memcpy(c->out + c->out_len, text, len);
+	c->out[c->out_len + len] = '\n';
+	c->out_len += len + 1;
+	json_object_put(o);
+}
+
+static void put_error(struct client *c, const char *error, const char *hint)
+{
+	struct json_object *o = json_object_new_object();
+	json_object_object_add(o, "error", json_object_new_string(error));
+	if (hint)
+		json_object_object_add(o, "hint", json_object_new_string(hint));
+	put_line(c, o);
+}
+
+/* Rows until enough waits to be written or the answer is over. */
+static void make_rows(struct client *c)
+{
+	struct json_object *row;
+	unsigned rows = 0;
+	while (c->next && c->out_len - c->out_at < OUT_GOAL && rows++ < ROWS_A_TURN) {
+		row = c->next(&c->show);
+		if (row) {
+			struct json_object *o = json_object_new_object();
+			json_object_object_add(o, "row", row);
+			put_line(c, o);
+			continue;
+		}
+		if (c->show.error) {
+			put_error(c, c->show.error, c->show.hint);
+		} else {
+			struct json_object *o = json_object_new_object();
+			json_object_object_add(o, "done", json_object_new_boolean(true));
+			put_line(c, o);
+		}
+		answer_over(c);
+	}
+}
+
+static bool start_answer(struct client *c, struct json_object *args)
+{
+	size_t n = args ? json_object_array_length(args) : 0;
+	if (n > ARGS_MAX)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		c->args[i] = json_object_get_string(json_object_array_get_idx(args, i));
+	c->show = (struct show){.daemon = c->server->daemon, .args = c->args, .arg_count = (unsigned)n};
+	return true;
+}
+
+static void take_request(struct client *c, const char *line)
+{
+	struct json_object *command = NULL, *args = NULL;
+	c->request = json_tokener_parse(line);
+	if (!json_object_is_type(c->request, json_type_object) ||
+	    !json_object_object_get_ex(c->request, "command", &command) ||
+	    !json_object_is_type(command, json_type_string) ||
+	    (json_object_object_get_ex(c->request, "args", &args) && !json_object_is_type(args, json_type_array))) {
+		put_error(c, "not a request", "send one line {\"command\": \"show-status\", \"args\": []}");
+		answer_over(c);
+		return;
+	}
+	const struct command *known = command_by_id(json_object_get_string(command));
+	show_next_fn *next = known ? show_producer(known->id) : NULL;
+	if (!next) {
+		put_error(c, "unknown command", "the client and the daemon may be of different versions");
+		answer_over(c);
+	} else if (!start_answer(c, args) || c->show.arg_count > known->args_max) {
+		put_error(c, "too many words", known->args);
+		answer_over(c);
+	} else {
+		c->next = next;
+	}
+}
+
+/* One line of the input, if there is a whole one. */
+static bool next_line(struct client *c)
+{
+	char line[REQUEST_MAX];
+	char *end = memchr(c->in, '\n', c->in_len);
+	if (!end) {
+		if (c->in_len == sizeof c->in) {
+			put_error(c, "the request is too long", "at most 4095 bytes and a newline");
+			c->in_len = 0;
+			c->ended = true;
+		}
+		return false;
+	}
+	size_t len = (size_t)(end - c->in);
+	memcpy(line, c->in, len);
+	line[len] = '\0';
+	c->in_len -= len + 1;
+	memmove(c->in, end + 1, c->in_len);
+	take_request(c, line);
+	return true;
+}
+
+static void pump(struct client *c)
+{
+	struct ev_loop *loop = c->server->daemon->loop;
+	do
+		make_rows(c);
+	while (!c->next && next_line(c));
+	while (c->out_at < c->out_len) {
+		ssize_t n = send(c->writer.fd, c->out + c->out_at, c->out_len - c->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n < 0) {
+			client_free(c);
+			return;
+		}
+		c->out_at += (size_t)n;
+		ev_timer_again(loop, &c->idle);
+	}
+	if (c->out_at == c->out_len)
+		c->out_at = c->out_len = 0;
+	if (c->out_len || c->next)
+		ev_io_start(loop, &c->writer);
+	else if (c->ended)
+		client_free(c);
+	else
+		ev_io_stop(loop, &c->writer);
+}
+
+static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	pump(w->data);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct client *c = w->data;
+	(void)revents;
+	if (c->in_len == sizeof c->in || c->next) { /* its earlier request first */
+		if (c->in_len == sizeof c->in)
+			ev_io_stop(loop, w);
+		pump(c);
+		return;
+	}
+	ssize_t n = read(w->fd, c->in + c->in_len, sizeof c->in - c->in_len);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		ev_io_stop(loop, w);
+		c->ended = true;
+	} else {
+		c->in_len += (size_t)n;
+		ev_timer_again(loop, &c->idle);
+	}
+	pump(c);
+}
+
+static void on_idle(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	(void)loop;
+	(void)revents;
+	client_free(t->data);
+}
+
+static void on_connection(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct control_server *s = w->data;
+	(void)revents;
+	int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd < 0)
+		return;
+	struct client *c = s->count < CLIENTS_MAX ? calloc(1, sizeof *c) : NULL;
+	if (!c) {
+		log_remote(&s->limit, LOG_LEVEL_WARN, "control", "more than %d clients at once: turned away", CLIENTS_MAX);
+		close(fd);
+		return;
+	}
+	c->server = s;
+	ev_io_init(&c->reader, on_readable, fd, EV_READ);
+	ev_io_init(&c->writer, on_writable, fd, EV_WRITE);
+	ev_timer_init(&c->idle, on_idle, 0., CLIENT_IDLE_S);
+	c->reader.data = c->writer.data = c->idle.data = c;
+	list_append(&s->clients, &c->node);
+	s->count++;
+	ev_io_start(loop, &c->reader);
+	ev_timer_again(loop, &c->idle);
+}
+
+/* Whoever is in the group may ask; without the group only root. */
+static void give_to_group(const char *path)
+{
+	struct group *g = getgrnam("underlay");
+	if (chmod(path, 0660) < 0 || (g && chown(path, (uid_t)-1, g->gr_gid) < 0))
+		log_warn("control", "%s: cannot set its permissions: %s", path, strerror(errno));
+}
+
+static int open_socket(const char *path)
+{
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof un.sun_path)
+		return -ENAMETOOLONG;
+	strcpy(un.sun_path, path);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	unlink(path); /* the lock on the run directory says that nobody else serves it */
+	mode_t old = umask(0117);
+	int failed = bind(fd, (struct sockaddr *)&un, sizeof un) < 0 || listen(fd, SOMAXCONN) < 0 ? errno : 0;
+	umask(old);
+	if (failed) {
+		close(fd);
+		return -failed;
+	}
+	give_to_group(path);
+	return fd;
+}
+
+struct control_server *control_new(struct daemon *d, const char *path)
+{
+	struct control_server *s = calloc(1, sizeof *s);
+	int fd = open_socket(path);
+	if (!s || fd < 0) {
+		log_error("control", "cannot serve %s: %s", path, strerror(-fd));
+		free(s);
+		return NULL;
+	}
+	s->daemon = d;
+	s->path = strdup(path);
+	list_init(&s->clients);
+	ev_io_init(&s->io, on_connection, fd, EV_READ);
+	s->io.data = s;
+	ev_io_start(d->loop, &s->io);
+	return s;
+}
+
+void control_free(struct control_server *s)
+{
+	if (!s)
+		return;
+	list_each(n, tmp, &s->clients)
+		client_free(container_of(n, struct client, node));
+	ev_io_stop(s->daemon->loop, &s->io);
+	close(s->io.fd);
+	unlink(s->path);
+	free(s->path);
+	free(s);
+}

@@ -1,0 +1,29 @@
+/* The control socket: one JSON object a line in each direction (src/base/commands.h tells the protocol). Answers
+ * are made row by row as the client reads them, so a long one neither fills memory nor holds up the loop.
+ */
+#pragma once
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct daemon;
+struct control_server;
+
+/* What a command is working on while its rows go out. */
+struct show {
+	struct daemon *daemon;
+	const char *const *args;
+	unsigned arg_count;
+	uint64_t at;                 /* the producer's own progress */
+	struct json_object *list;    /* rows made in advance, where there are few; put at the end */
+	const char *error, *hint;    /* set by a producer that fails; error_text for what is not static */
+	char error_text[256];
+};
+
+/* Gives the next row (owned by the caller), or NULL at the end or with s->error set. */
+typedef struct json_object *show_next_fn(struct show *s);
+/* The producer of a command's rows; NULL: not known. In show_io.c. */
+show_next_fn *show_producer(const char *id);
+
+struct control_server *control_new(struct daemon *d, const char *path);
+void control_free(struct control_server *c); /* NULL is fine; removes the socket */

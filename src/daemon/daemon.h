@@ -1,0 +1,66 @@
+/* The daemon: what its parts share. One event loop; bytes come in at the edges (peer_io, listen_io,
+ * fib_io, control_io), the rooms think, and daemon_work() carries what changed in the RIB to the FIB and to
+ * the peers, a slice of a few milliseconds at a time.
+ */
+#pragma once
+#include <ev.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bgp/attr.h"
+#include "conf/conf.h"
+#include "rib/nhset.h"
+#include "rib/policy.h"
+#include "rib/table.h"
+#include "src/base/list.h"
+#include "src/base/tick.h"
+
+struct fib_writer;
+struct control_server;
+struct listener;
+
+struct daemon {
+	struct ev_loop *loop;
+	const char *conf_file;
+	struct conf *conf;             /* owned; what runs now */
+	struct bgp_attr_table attrs;
+	struct nhset_table nhsets;
+	struct rib *rib;
+	struct rib_source *local;      /* our own CIDRs */
+	struct list peers, groups;     /* struct peer.node, struct group.node */
+	struct list dying;             /* sources whose paths are being withdrawn: struct dying.node */
+	uint64_t group_bits;           /* update group numbers in use */
+	struct rib_import_context imports;
+	struct fib_writer *fib;        /* NULL with kernel.install false */
+	struct listener *listener;
+	struct control_server *control;
+	uint32_t router_id;
+	bool restarting;               /* routes of a former life are held until the peers have told theirs */
+	struct tick started_at, restart_deadline_at;
+	int64_t started_unix;
+	int lock_fd;
+	uint32_t pod_mtu;              /* as published to the plugin; 0: not known */
+	ev_prepare prepare;
+	ev_idle idle;
+	ev_timer second;
+	ev_signal sigterm, sigint, sighup;
+};
+
+/* Starts everything that d->conf asks for. 0, or -1 after saying why. */
+int daemon_start(struct daemon *d);
+/* Stops without taking anything back: routes and pods stay, and peers that help graceful restarts keep ours. */
+void daemon_stop(struct daemon *d);
+/* Reads the configuration file again and applies what changed; a bad file changes nothing. */
+void daemon_reload(struct daemon *d);
+
+/* The running time of one turn's work. */
+enum { DAEMON_TURN_MS = 5, DAEMON_RESTART_WAIT_MS = 60000, DAEMON_RESTART_QUIET_MS = 3000 };
+
+/* A source whose session ended: its paths go, a slice a turn. Takes the source over. */
+void daemon_bury_source(struct daemon *d, struct rib_source *s);
+
+/* apply.c: the only place that translates configuration into the rooms' parameters. Brings peers, own CIDRs and
+ * policies from what runs (d->conf, may be NULL at start) to next, and takes next over. Returns the number of
+ * changes. */
+unsigned apply_conf(struct daemon *d, struct conf *next);

@@ -1,0 +1,313 @@
+#include "src/daemon/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/base/clock_io.h"
+#include "src/base/log_io.h"
+#include "src/daemon/control_io.h"
+#include "src/daemon/export.h"
+#include "src/daemon/fib_io.h"
+#include "src/daemon/listen_io.h"
+#include "src/daemon/peer_io.h"
+#include "src/daemon/publish_io.h"
+
+enum { FLUSH_BUDGET = 20000 };
+
+struct dying {
+	struct list node;
+	struct rib_source *source;
+};
+
+void daemon_bury_source(struct daemon *d, struct rib_source *s)
+{
+	struct dying *e = s ? calloc(1, sizeof *e) : NULL;
+	if (!s)
+		return;
+	if (!e)
+		abort();
+	e->source = s;
+	list_append(&d->dying, &e->node);
+}
+
+static bool flush_dying(struct daemon *d, unsigned budget)
+{
+	list_each(n, tmp, &d->dying) {
+		struct dying *e = container_of(n, struct dying, node);
+		if (!rib_source_flush(d->rib, e->source, budget))
+			return true;
+		rib_source_free(e->source);
+		list_remove(n);
+		free(e);
+	}
+	return false;
+}
+
+/* One round over everything that has something to do; true: there is more. */
+static bool work_round(struct daemon *d)
+{
+	bool more = flush_dying(d, FLUSH_BUDGET);
+	if (d->fib)
+		more |= fib_writer_work(d->fib);
+	more |= export_work(d);
+	rib_sweep(d->rib);
+	return more;
+}
+
+static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
+{
+	struct daemon *d = w->data;
+	struct tick start = clock_now();
+	bool more;
+	(void)revents;
+	do
+		more = work_round(d);
+	while (more && tick_since_ms(start, clock_now()) < DAEMON_TURN_MS);
+	if (more)
+		ev_idle_start(loop, &d->idle); /* the loop must not sleep */
+	else
+		ev_idle_stop(loop, &d->idle);
+}
+
+static void on_idle(struct ev_loop *loop, ev_idle *w, int revents)
+{
+	(void)loop;
+	(void)w;
+	(void)revents;
+}
+
+/* --- restart: when have the peers told all they know? */
+
+static bool has_told_all(const struct peer *p, struct tick now)
+{
+	if (bgp_session_state(&p->session) != BGP_ESTABLISHED)
+		return false;
+	return p->end_of_rib_received || tick_since_ms(p->last_update_at, now) >= DAEMON_RESTART_QUIET_MS;
+}
+
+static bool all_peers_told(const struct daemon *d, struct tick now)
+{
+	list_each(n, tmp, &d->peers)
+		if (!has_told_all(container_of(n, struct peer, node), now))
+			return false;
+	return true;
+}
+
+static void end_restart(struct daemon *d)
+{
+	d->restarting = false;
+	list_each(n, tmp, &d->peers) {
+		struct peer *p = container_of(n, struct peer, node);
+		p->session.restarting = p->session.kept_routes = false;
+	}
+	fib_writer_release(d->fib);
+}
+
+static void on_second(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct daemon *d = w->data;
+	struct tick now = clock_now();
+	(void)loop;
+	(void)revents;
+	if (!d->restarting)
+		return;
+	bool late = tick_due(d->restart_deadline_at, now);
+	if (late)
+		log_warn("daemon", "not every peer came back in %d s: routes that nobody announced are removed now",
+			 DAEMON_RESTART_WAIT_MS / 1000);
+	if (late || all_peers_told(d, now))
+		end_restart(d);
+}
+
+/* --- life */
+
+static int make_dir(const char *path)
+{
+	if (mkdir(path, 0755) == 0 || errno == EEXIST)
+		return 0;
+	log_error("daemon", "%s: %s", path, strerror(errno));
+	return -1;
+}
+
+/* Makes the directory's parents as well: /run is empty after a boot. */
+static int make_dirs(const char *path)
+{
+	char part[512];
+	snprintf(part, sizeof part, "%s", path);
+	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (make_dir(part))
+			return -1;
+		*slash = '/';
+	}
+	return make_dir(part);
+}
+
+/* One daemon a run directory. The lock goes with the process, however it ends. */
+static int take_lock(struct daemon *d)
+{
+	char path[512], pid[32] = "";
+	snprintf(path, sizeof path, "%s/lock", d->conf->run_dir);
+	d->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	if (d->lock_fd < 0) {
+		log_error("daemon", "%s: %s", path, strerror(errno));
+		return -1;
+	}
+	if (flock(d->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+		ssize_t n = read(d->lock_fd, pid, sizeof pid - 1);
+		pid[n > 0 ? n : 0] = '\0';
+		pid[strcspn(pid, "\n")] = '\0';
+		log_error("daemon", "another underlayd (pid %s) uses %s: stop it, or give this one its own paths.run", pid,
+			  d->conf->run_dir);
+		return -1;
+	}
+	int len = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
+	if (ftruncate(d->lock_fd, 0) < 0 || write(d->lock_fd, pid, (size_t)len) != len)
+		log_warn("daemon", "%s: %s", path, strerror(errno));
+	return 0;
+}
+
+static void on_stop_signal(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	(void)revents;
+	log_info("daemon", "%s: stopping; routes and pods stay as they are", strsignal(w->signum));
+	ev_break(loop, EVBREAK_ALL);
+}
+
+static void on_sighup(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	daemon_reload(w->data);
+}
+
+static void watch(struct daemon *d)
+{
+	ev_prepare_init(&d->prepare, on_prepare);
+	ev_idle_init(&d->idle, on_idle);
+	ev_timer_init(&d->second, on_second, 1., 1.);
+	ev_signal_init(&d->sigterm, on_stop_signal, SIGTERM);
+	ev_signal_init(&d->sigint, on_stop_signal, SIGINT);
+	ev_signal_init(&d->sighup, on_sighup, SIGHUP);
+	d->prepare.data = d->second.data = d->sighup.data = d;
+	ev_prepare_start(d->loop, &d->prepare);
+	ev_timer_start(d->loop, &d->second);
+	ev_signal_start(d->loop, &d->sigterm);
+	ev_signal_start(d->loop, &d->sigint);
+	ev_signal_start(d->loop, &d->sighup);
+}
+
+static void start_tables(struct daemon *d)
+{
+	d->started_at = clock_now();
+	d->started_unix = (int64_t)time(NULL);
+	list_init(&d->peers);
+	list_init(&d->groups);
+	list_init(&d->dying);
+	bgp_attr_table_init(&d->attrs);
+	nhset_table_init(&d->nhsets);
+	d->rib = rib_new();
+	d->local = rib_source_new(d->rib, &(struct rib_source){.kind = RIB_SOURCE_LOCAL});
+}
+
+static int start_kernel(struct daemon *d)
+{
+	struct route_mark mark = {
+		.table = d->conf->kernel.table, .metric = d->conf->kernel.metric, .protocol = d->conf->kernel.protocol};
+	if (!d->conf->kernel.install)
+		return 0;
+	d->fib = fib_writer_new(d, &mark, d->conf->kernel.multipath);
+	if (!d->fib)
+		return -1;
+	d->restarting = fib_writer_adopted(d->fib) > 0;
+	d->restart_deadline_at = tick_after(d->started_at, DAEMON_RESTART_WAIT_MS);
+	if (!d->restarting)
+		fib_writer_release(d->fib);
+	return 0;
+}
+
+int daemon_start(struct daemon *d)
+{
+	struct conf *first = d->conf;
+	if (make_dirs(first->run_dir) || make_dirs(first->state_dir) || take_lock(d))
+		return -1;
+	start_tables(d);
+	if (start_kernel(d))
+		return -1;
+	watch(d);
+	d->control = control_new(d, first->control_socket);
+	if (!d->control)
+		return -1;
+	d->listener = listener_new(d);
+	d->conf = NULL; /* nothing runs yet: all of it is new */
+	apply_conf(d, first);
+	log_info("daemon", "underlayd runs: node %s, AS %u, %zu peers, %s", d->conf->node.name, d->conf->node.asn,
+		 d->conf->peer_count, d->restarting ? "taking over the routes of before" : "a fresh start");
+	return 0;
+}
+
+void daemon_stop(struct daemon *d)
+{
+	if (!d->rib) {
+		conf_free(d->conf);
+		return;
+	}
+	control_free(d->control);
+	listener_free(d->listener);
+	fib_writer_free(d->fib); /* before the peers: what they take along no longer reaches the kernel */
+	list_each(n, tmp, &d->peers)
+		peer_free(container_of(n, struct peer, node), 0);
+	while (flush_dying(d, FLUSH_BUDGET))
+		;
+	rib_free(d->rib);
+	rib_source_free(d->local);
+	nhset_table_fini(&d->nhsets);
+	bgp_attr_table_fini(&d->attrs);
+	conf_free(d->conf);
+	if (d->lock_fd >= 0)
+		close(d->lock_fd);
+	ev_loop_destroy(d->loop);
+}
+
+/* --- reload */
+
+static bool same_text(const char *a, const char *b)
+{
+	return strcmp(a, b) == 0;
+}
+
+/* Settings that only a new start can change: the running ones stay, and the log says so. */
+static bool needs_restart(const struct conf *a, const struct conf *b)
+{
+	return !same_text(a->control_socket, b->control_socket) || !same_text(a->run_dir, b->run_dir) ||
+	       !same_text(a->state_dir, b->state_dir) || a->kernel.install != b->kernel.install ||
+	       a->kernel.table != b->kernel.table || a->kernel.metric != b->kernel.metric ||
+	       a->kernel.protocol != b->kernel.protocol || a->kernel.multipath != b->kernel.multipath;
+}
+
+void daemon_reload(struct daemon *d)
+{
+	struct conf_errors errors = {0};
+	struct conf *next = conf_load_file(d->conf_file, &errors);
+	char text[1024];
+	for (size_t i = 0; i < errors.count; i++)
+		log_error("reload", "%s", conf_error_format(&errors.at[i], d->conf_file, text, sizeof text));
+	conf_errors_fini(&errors);
+	if (!next) {
+		log_error("reload", "nothing was changed");
+		return;
+	}
+	if (needs_restart(d->conf, next)) {
+		log_error("reload", "kernel, control or paths changed: that takes a restart; nothing was changed");
+		conf_free(next);
+		return;
+	}
+	log_info("reload", "%u changes applied", apply_conf(d, next));
+}

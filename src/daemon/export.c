@@ -1,0 +1,369 @@
+#include "src/daemon/export.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bgp/update.h"
+#include "src/base/log_io.h"
+#include "src/daemon/daemon.h"
+#include "src/daemon/peer_io.h"
+
+enum {
+	BATCH = 1024,                /* journal entries a turn and cursor */
+	BLOCK_SIZE = 32768,
+	PENDING_MAX = 256 * 1024,    /* bytes a peer may have waiting; beyond, it is a laggard */
+	GROUP_BITS = 64,
+};
+
+/* One batch of changes on its way to one or several peers. */
+struct item {
+	struct bgp_attrs *attrs;  /* NULL: withdrawn */
+	struct peer *from;        /* it is not told of its own route */
+	struct prefix prefix;
+	bool from_had_other;      /* but what it was told before, by others, is withdrawn from it */
+};
+
+struct batch {
+	struct daemon *daemon;
+	struct group *group;
+	struct peer *only;        /* NULL: all members */
+	struct item items[BATCH];
+	size_t count;
+	struct block *block;      /* being filled */
+	struct peer *except;      /* who does not get it */
+};
+
+/* --- groups */
+
+static bool same_words(const struct group *g, const struct bgp_export *words, enum rib_export policy)
+{
+	return g->policy == policy && g->words.ibgp == words->ibgp && g->words.as4 == words->as4 &&
+	       g->words.local_asn == words->local_asn && addr_eq(&g->words.next_hop_self, &words->next_hop_self);
+}
+
+static uint64_t take_bit(struct daemon *d)
+{
+	uint64_t free_bits = ~d->group_bits, bit = free_bits & (~free_bits + 1);
+	d->group_bits |= bit;
+	return bit;
+}
+
+static struct group *group_for(struct daemon *d, const struct bgp_export *words, enum rib_export policy)
+{
+	list_each(n, tmp, &d->groups) {
+		struct group *g = container_of(n, struct group, node);
+		if (same_words(g, words, policy))
+			return g;
+	}
+	struct group *g = calloc(1, sizeof *g);
+	if (!g)
+		abort();
+	g->words = *words;
+	g->policy = policy;
+	g->bit = take_bit(d);
+	list_init(&g->members);
+	list_init(&g->laggards);
+	list_append(&d->groups, &g->node);
+	return g;
+}
+
+static void group_free(struct daemon *d, struct group *g)
+{
+	rib_clear_sent(d->rib, g->bit); /* the bit must be clean for its next owner */
+	d->group_bits &= ~g->bit;
+	list_remove(&g->node);
+	free(g);
+}
+
+void export_join(struct peer *p)
+{
+	struct daemon *d = p->daemon;
+	struct bgp_export words = {.ibgp = p->ibgp,
+				   .as4 = p->as4,
+				   .local_asn = p->session.params.local_asn,
+				   .next_hop_self = p->local_address};
+	p->group = group_for(d, &words, p->export);
+	list_append(&p->group->laggards, &p->member);
+	rib_cursor_open(d->rib, &p->cursor);
+	p->joined_seq = rib_last_seq(d->rib);
+}
+
+void export_leave(struct peer *p)
+{
+	struct group *g = p->group;
+	if (!g)
+		return;
+	list_remove(&p->member);
+	rib_cursor_close(&p->cursor);
+	p->group = NULL;
+	if (list_empty(&g->members))
+		rib_cursor_close(&g->cursor);
+	if (list_empty(&g->members) && list_empty(&g->laggards))
+		group_free(p->daemon, g);
+}
+
+/* --- encoding */
+
+static void ship(struct batch *b)
+{
+	if (!b->block)
+		return;
+	if (b->only)
+		peer_send(b->only, b->block);
+	else
+		list_each(n, tmp, &b->group->members) {
+			struct peer *p = container_of(n, struct peer, member);
+			if (p != b->except)
+				peer_send(p, b->block);
+		}
+	block_unref(b->block);
+	b->block = NULL;
+}
+
+/* Room for one message in a block that goes to everyone but except. */
+static uint8_t *room(struct batch *b, struct peer *except)
+{
+	if (b->block && (b->except != except || b->block->cap - b->block->len < BGP_MESSAGE_MAX))
+		ship(b);
+	if (!b->block)
+		b->block = block_new(BLOCK_SIZE);
+	b->except = except;
+	return b->block->data + b->block->len;
+}
+
+static void count_update(struct batch *b)
+{
+	if (b->only)
+		b->only->count.updates_out++;
+	else
+		list_each(n, tmp, &b->group->members) {
+			struct peer *p = container_of(n, struct peer, member);
+			p->count.updates_out += p != b->except;
+		}
+}
+
+static void withdraw(struct batch *b, struct peer *except, const struct prefix *at, size_t n)
+{
+	for (size_t used = 0; n; at += used, n -= used) {
+		uint8_t *out = room(b, except);
+		b->block->len += (uint32_t)bgp_update_encode_withdraw(out, BGP_MESSAGE_MAX, BGP_IPV4_UNICAST, at, n, &used);
+		count_update(b);
+	}
+}
+
+static void announce(struct batch *b, struct bgp_attrs *attrs, struct peer *except, const struct prefix *at, size_t n)
+{
+	uint8_t attr_block[BGP_MESSAGE_MAX];
+	size_t block_len = bgp_attrs_export(attrs, &b->group->words, attr_block, sizeof attr_block);
+	for (size_t used = 0; n; at += used, n -= used) {
+		uint8_t *out = room(b, except);
+		size_t len = !block_len ? 0
+					: bgp_update_encode_announce(out, BGP_MESSAGE_MAX, BGP_IPV4_UNICAST, attr_block,
+								     block_len, at, n, &used);
+		if (!len) {
+			/* with our AS added it fits no message: never leave the old route standing for it */
+			char text[PREFIX_TEXT_MAX];
+			log_warn("export", "%s: attributes too long for a message, withdrawn", prefix_format(at, text));
+			withdraw(b, except, at, n);
+			return;
+		}
+		b->block->len += (uint32_t)len;
+		count_update(b);
+	}
+}
+
+static int by_words(const void *x, const void *y)
+{
+	const struct item *a = x, *b = y;
+	if (a->from != b->from)
+		return (uintptr_t)a->from < (uintptr_t)b->from ? -1 : 1;
+	if (a->attrs != b->attrs)
+		return (uintptr_t)a->attrs < (uintptr_t)b->attrs ? -1 : 1;
+	return 0;
+}
+
+/* What a member was told of a prefix that it now is the source of. It has one socket more than nobody: a block
+ * of its own. */
+static void withdraw_from_source(struct batch *b, struct peer *from, const struct item *items, size_t n)
+{
+	struct prefix at[BATCH];
+	size_t count = 0;
+	struct batch own = {.daemon = b->daemon, .group = b->group, .only = from};
+	for (size_t i = 0; i < n; i++)
+		if (items[i].from_had_other)
+			at[count++] = items[i].prefix;
+	if (!count)
+		return;
+	withdraw(&own, NULL, at, count);
+	ship(&own);
+}
+
+static bool receives(const struct batch *b, const struct peer *p)
+{
+	return p && p->group == b->group && (b->only ? b->only == p : !p->cursor.rib);
+}
+
+static void encode_run(struct batch *b, const struct item *items, size_t n)
+{
+	struct prefix at[BATCH];
+	struct peer *from = receives(b, items->from) ? items->from : NULL;
+	for (size_t i = 0; i < n; i++)
+		at[i] = items[i].prefix;
+	if (from && items->attrs)
+		withdraw_from_source(b, from, items, n);
+	if (b->only && from && items->attrs)
+		return;
+	if (items->attrs)
+		announce(b, items->attrs, from, at, n);
+	else
+		withdraw(b, NULL, at, n);
+}
+
+static void encode(struct batch *b)
+{
+	qsort(b->items, b->count, sizeof *b->items, by_words);
+	for (size_t i = 0, n; i < b->count; i += n) {
+		for (n = 1; i + n < b->count && by_words(&b->items[i], &b->items[i + n]) == 0;)
+			n++;
+		encode_run(b, &b->items[i], n);
+	}
+	ship(b);
+	b->count = 0;
+}
+
+/* --- from the journal to a batch */
+
+static void mark_sent(struct group *g, struct rib_entry *e, bool sent)
+{
+	bool was = e->sent & g->bit;
+	e->sent = sent ? e->sent | g->bit : e->sent & ~g->bit;
+	if (g->bit && was != sent)
+		g->advertised = sent ? g->advertised + 1 : g->advertised - 1;
+}
+
+/* Members share the group's bit. A laggard cannot trust it to be off, since the members may have cleared it
+ * while the laggard was behind; but what it was never sent before, nobody needs to take back. */
+static bool must_withdraw(const struct batch *b, const struct rib_entry *e)
+{
+	if (b->only)
+		return e->seq > b->only->joined_seq;
+	return !b->group->bit || e->sent & b->group->bit;
+}
+
+static void add_entry(struct batch *b, struct rib_entry *e)
+{
+	struct group *g = b->group;
+	struct item *i = &b->items[b->count];
+	bool accepted = rib_export_accepts(g->policy, g->words.ibgp, e);
+	if (accepted && !b->only && !(e->flags & RIB_ENTRY_BEST_CHANGED))
+		return; /* only its further next hops changed */
+	if (!accepted && !must_withdraw(b, e))
+		return;
+	i->attrs = accepted ? e->path.attrs : NULL;
+	i->from = accepted ? e->path.source->owner : NULL;
+	i->from_had_other = e->flags & RIB_ENTRY_SOURCE_CHANGED;
+	i->prefix = e->prefix;
+	b->count++;
+	if (accepted || !b->only)
+		mark_sent(g, e, accepted);
+}
+
+static void run(struct daemon *d, struct group *g, struct peer *only)
+{
+	static struct batch b; /* 64 KB: not for the stack; one at a time */
+	struct rib_cursor *cursor = only ? &only->cursor : &g->cursor;
+	struct rib_entry *e;
+	b.daemon = d;
+	b.group = g;
+	b.only = only;
+	for (unsigned n = 0; n < BATCH && (e = rib_cursor_next(cursor)); n++)
+		add_entry(&b, e);
+	encode(&b);
+}
+
+static void send_end_of_rib(struct peer *p)
+{
+	struct block *b = block_new(64);
+	p->end_of_rib_sent = true;
+	if (p->session.conn[bgp_session_slot(&p->session)].open.restart.present) {
+		b->len = (uint32_t)bgp_update_encode_end_of_rib(b->data, b->cap, BGP_IPV4_UNICAST);
+		peer_send(p, b);
+	}
+	block_unref(b);
+}
+
+static void become_member(struct peer *p)
+{
+	struct group *g = p->group;
+	if (list_empty(&g->members))
+		rib_cursor_open_at(&g->cursor, &p->cursor);
+	else if (!rib_cursor_same(&g->cursor, &p->cursor))
+		return;
+	rib_cursor_close(&p->cursor);
+	list_remove(&p->member);
+	list_append(&g->members, &p->member);
+}
+
+/* True: could do more at once. */
+static bool work_laggard(struct daemon *d, struct peer *p)
+{
+	if (peer_pending(p) > PENDING_MAX)
+		return false;
+	run(d, p->group, p);
+	if (!rib_cursor_at_end(&p->cursor))
+		return true;
+	/* a restarting speaker says that it has told all only when it has learned all (RFC 4724 section 4.1) */
+	if (!p->end_of_rib_sent && !d->restarting)
+		send_end_of_rib(p);
+	if (p->end_of_rib_sent)
+		become_member(p);
+	return false;
+}
+
+static void set_aside(struct group *g, struct peer *p)
+{
+	rib_cursor_open_at(&p->cursor, &g->cursor);
+	p->joined_seq = 0;
+	list_remove(&p->member);
+	list_append(&g->laggards, &p->member);
+}
+
+static bool work_members(struct daemon *d, struct group *g)
+{
+	if (list_empty(&g->members) || rib_cursor_at_end(&g->cursor))
+		return false;
+	list_each(n, tmp, &g->members) {
+		struct peer *p = container_of(n, struct peer, member);
+		if (peer_pending(p) > PENDING_MAX)
+			set_aside(g, p);
+	}
+	if (list_empty(&g->members)) {
+		rib_cursor_close(&g->cursor);
+		return false;
+	}
+	run(d, g, NULL);
+	return !rib_cursor_at_end(&g->cursor);
+}
+
+bool export_work(struct daemon *d)
+{
+	bool more = false;
+	list_each(n, tmp, &d->groups) {
+		struct group *g = container_of(n, struct group, node);
+		more |= work_members(d, g);
+		list_each(m, tmp_m, &g->laggards)
+			more |= work_laggard(d, container_of(m, struct peer, member));
+	}
+	return more;
+}
+
+size_t export_advertised(const struct peer *p)
+{
+	const struct group *g = p->group;
+	if (!g)
+		return 0;
+	/* the group's count holds the peer's own best routes, which it is not told */
+	bool own = g->policy == RIB_EXPORT_ALL && !p->ibgp && p->source;
+	size_t mine = own ? p->source->best : 0;
+	return g->advertised > mine ? g->advertised - mine : 0;
+}

@@ -1,0 +1,35 @@
+/* Update groups: peers that are told the same in the same words share one cursor on the RIB's journal, and what is
+ * encoded for one is written to all. A member that does not take its bytes is set aside as a laggard with a cursor
+ * of its own, so it costs the others nothing and itself no memory; when it has caught up it joins again. A new
+ * member begins as a laggard at the head of the journal, which is the whole table.
+ *
+ * Adj-RIB-Out is a bit per group in each RIB entry: "some member was told". RFC 4271 section 9.2.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bgp/attr.h"
+#include "rib/policy.h"
+#include "rib/table.h"
+#include "src/base/list.h"
+
+struct daemon;
+struct peer;
+
+struct group {
+	struct list node;
+	struct list members, laggards; /* struct peer.member */
+	struct bgp_export words;       /* part of what makes a group */
+	enum rib_export policy;
+	struct rib_cursor cursor;      /* open while there are members */
+	uint64_t bit;                  /* in rib_entry.sent; 0: all taken, then withdrawals are always sent */
+	size_t advertised;             /* entries with the bit */
+};
+
+void export_join(struct peer *p);  /* it is Established */
+void export_leave(struct peer *p);
+/* Some of the work; true: more is left that could be done now. */
+bool export_work(struct daemon *d);
+/* How many prefixes the peer was told and still has. */
+size_t export_advertised(const struct peer *p);

@@ -1,0 +1,317 @@
+#include "src/daemon/fib_io.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "netlink/route_msg.h"
+#include "netlink/socket_io.h"
+#include "src/base/clock_io.h"
+#include "src/base/err.h"
+#include "src/base/log_io.h"
+#include "src/daemon/daemon.h"
+#include "src/daemon/publish_io.h"
+
+enum {
+	WINDOW = 1024,       /* requests without an answer; a power of two */
+	FEED = 4096,         /* journal entries a turn */
+	BATCH_BYTES = 65536, /* one write to the kernel */
+	RESYNC_DELAY_MS = 200,
+};
+
+struct fib_writer {
+	struct daemon *daemon;
+	struct fib fib;
+	struct rib_cursor cursor;
+	unsigned multipath;
+	struct netlink_socket *requests, *events;
+	ev_io answers_io, events_io;
+	ev_timer resync, retry;
+	uint32_t seq;
+	struct fib_entry *waiting[WINDOW]; /* by sequence number */
+	size_t adopted;
+	unsigned overruns;
+	struct log_limit limit;
+};
+
+/* --- reading the kernel */
+
+static bool is_ours(const struct fib *f, const struct route *r)
+{
+	return r->mark.protocol == f->mark.protocol && r->mark.table == f->mark.table && r->mark.metric == f->mark.metric &&
+	       (r->type == ROUTE_BLACKHOLE || (r->nexthop_count && !addr_is_zero(&r->nexthops[0].gateway)));
+}
+
+static void on_dumped(void *arg, const struct nlmsghdr *h, int error, const char *text)
+{
+	struct fib_writer *w = arg;
+	struct route r;
+	bool deleted;
+	(void)text;
+	if (error || netlink_route_decode(h, &r, &deleted) != 0 || deleted || !is_ours(&w->fib, &r))
+		return;
+	fib_dump_found(&w->fib, &r);
+}
+
+/* Compares the kernel with what we think it has. 0, or -errno with nothing changed. */
+static int read_kernel(struct fib_writer *w, size_t *differ)
+{
+	uint64_t buf[64];
+	struct netlink_socket *s;
+	int error = netlink_socket_open(&s, 0);
+	if (error)
+		return error;
+	netlink_route_dump_request(buf, sizeof buf, 1, AF_INET, w->fib.mark.table, w->fib.mark.protocol);
+	fib_dump_begin(&w->fib);
+	error = netlink_dump(s, buf, on_dumped, w);
+	netlink_socket_close(s);
+	if (error && error != -ENOENT)
+		return error;
+	*differ = fib_dump_end(&w->fib);
+	return 0;
+}
+
+static void on_resync(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct fib_writer *w = t->data;
+	size_t differ = 0;
+	(void)loop;
+	(void)revents;
+	int error = read_kernel(w, &differ);
+	if (error) {
+		log_remote(&w->limit, LOG_LEVEL_ERROR, "kernel", "cannot read routes: %s; trying again", err_text(error));
+		ev_timer_set(t, 1., 0.);
+		ev_timer_start(w->daemon->loop, t);
+	} else if (differ) {
+		log_remote(&w->limit, LOG_LEVEL_INFO, "kernel", "%zu routes differ from what they should be: repairing", differ);
+	}
+	publish_plugin_facts(w->daemon);
+}
+
+static void plan_resync(struct fib_writer *w)
+{
+	if (ev_is_active(&w->resync))
+		return;
+	ev_timer_set(&w->resync, RESYNC_DELAY_MS / 1000., 0.);
+	ev_timer_start(w->daemon->loop, &w->resync);
+}
+
+/* --- answers and events */
+
+static void on_answer(void *arg, const struct nlmsghdr *h, int error, const char *text)
+{
+	struct fib_writer *w = arg;
+	if (h->nlmsg_type != NLMSG_ERROR)
+		return;
+	struct fib_entry **slot = &w->waiting[h->nlmsg_seq & (WINDOW - 1)], *e = *slot;
+	if (!e)
+		return;
+	*slot = NULL;
+	if (error) {
+		char prefix[PREFIX_TEXT_MAX];
+		log_remote(&w->limit, LOG_LEVEL_WARN, "kernel", "%s refused: %s%s%s", prefix_format(&e->prefix, prefix),
+			   err_text(error), *text ? ": " : "", text);
+	}
+	fib_done(&w->fib, e, error, text, clock_now());
+}
+
+static void overrun(struct fib_writer *w)
+{
+	w->overruns++;
+	memset(w->waiting, 0, sizeof w->waiting);
+	fib_lost(&w->fib);
+	plan_resync(w);
+}
+
+static void on_answers(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct fib_writer *w = io->data;
+	(void)loop;
+	(void)revents;
+	if (netlink_socket_receive(w->requests, on_answer, w) == -ENOBUFS)
+		overrun(w);
+}
+
+static void on_event(void *arg, const struct nlmsghdr *h, int error, const char *text)
+{
+	(void)error;
+	(void)text;
+	if (h->nlmsg_type == RTM_NEWLINK || h->nlmsg_type == RTM_DELLINK || h->nlmsg_type == RTM_DELADDR ||
+	    h->nlmsg_type == RTM_NEWADDR)
+		plan_resync(arg);
+}
+
+static void on_events(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct fib_writer *w = io->data;
+	(void)loop;
+	(void)revents;
+	if (netlink_socket_receive(w->events, on_event, w) == -ENOBUFS)
+		plan_resync(w);
+}
+
+static void on_retry(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct fib_writer *w = t->data;
+	(void)loop;
+	(void)revents;
+	fib_retry(&w->fib, clock_now());
+}
+
+/* --- work */
+
+static bool feed(struct fib_writer *w)
+{
+	struct rib_entry *e;
+	for (unsigned n = 0; n < FEED && (e = rib_cursor_next(&w->cursor)); n++) {
+		struct nhset *s = nhset_choose(&w->daemon->nhsets, e, w->multipath);
+		fib_want(&w->fib, &e->prefix, s);
+		nhset_unref(s);
+	}
+	return !rib_cursor_at_end(&w->cursor);
+}
+
+static enum netlink_route_op op_of(enum fib_op op)
+{
+	switch (op) {
+	case FIB_ADD:
+		return NETLINK_ROUTE_ADD;
+	case FIB_REPLACE:
+		return NETLINK_ROUTE_REPLACE;
+	case FIB_DELETE:
+		return NETLINK_ROUTE_DELETE;
+	}
+	return NETLINK_ROUTE_REPLACE;
+}
+
+static void give_back(struct fib_writer *w, uint32_t first, uint32_t end, int error)
+{
+	for (uint32_t seq = first; seq != end; seq++) {
+		struct fib_entry **slot = &w->waiting[seq & (WINDOW - 1)];
+		struct fib_entry *e = *slot;
+		*slot = NULL;
+		fib_done(&w->fib, e, error, "the request could not be sent", clock_now());
+	}
+}
+
+/* One batch to the kernel; true: more could follow at once. */
+static bool push(struct fib_writer *w)
+{
+	static uint64_t buf[BATCH_BYTES / 8];
+	struct fib_intent intent;
+	uint32_t first = w->seq;
+	size_t len = 0;
+	while (BATCH_BYTES - len >= NETLINK_ROUTE_MESSAGE_MAX && !w->waiting[w->seq & (WINDOW - 1)] &&
+	       fib_next(&w->fib, &intent)) {
+		len += netlink_route_encode((uint8_t *)buf + len, BATCH_BYTES - len, op_of(intent.op), w->seq, &intent.route);
+		w->waiting[w->seq++ & (WINDOW - 1)] = intent.entry;
+	}
+	if (len == 0)
+		return false;
+	int error = netlink_socket_send(w->requests, buf, len);
+	if (error)
+		give_back(w, first, w->seq, error);
+	return !error && !list_empty(&w->fib.todo) && !w->waiting[w->seq & (WINDOW - 1)];
+}
+
+bool fib_writer_work(struct fib_writer *w)
+{
+	bool more = feed(w);
+	more |= push(w);
+	return more;
+}
+
+/* --- life */
+
+static int open_sockets(struct fib_writer *w)
+{
+	int error = netlink_socket_open(&w->requests, 0);
+	if (!error)
+		error = netlink_socket_open(&w->events, RTMGRP_LINK | RTMGRP_IPV4_IFADDR);
+	if (!error)
+		error = read_kernel(w, &w->adopted);
+	return error;
+}
+
+static void watch(struct fib_writer *w)
+{
+	struct ev_loop *loop = w->daemon->loop;
+	ev_io_init(&w->answers_io, on_answers, netlink_socket_fd(w->requests), EV_READ);
+	ev_io_init(&w->events_io, on_events, netlink_socket_fd(w->events), EV_READ);
+	ev_timer_init(&w->resync, on_resync, 0., 0.);
+	ev_timer_init(&w->retry, on_retry, 1., 1.);
+	w->answers_io.data = w->events_io.data = w->resync.data = w->retry.data = w;
+	ev_io_start(loop, &w->answers_io);
+	ev_io_start(loop, &w->events_io);
+	ev_timer_start(loop, &w->retry);
+}
+
+struct fib_writer *fib_writer_new(struct daemon *d, const struct route_mark *mark, unsigned multipath)
+{
+	struct fib_writer *w = calloc(1, sizeof *w);
+	if (!w)
+		abort();
+	w->daemon = d;
+	w->multipath = multipath;
+	w->seq = 1;
+	fib_init(&w->fib, &d->nhsets, mark);
+	w->fib.held = true; /* until it is clear what came from a former life */
+	int error = open_sockets(w);
+	if (error) {
+		log_error("kernel", "cannot read or write routes: %s%s", err_text(error),
+			  error == -EPERM ? " (run as root, or with CAP_NET_ADMIN)" : "");
+		netlink_socket_close(w->requests);
+		netlink_socket_close(w->events);
+		fib_fini(&w->fib);
+		free(w);
+		return NULL;
+	}
+	rib_cursor_open(d->rib, &w->cursor);
+	watch(w);
+	return w;
+}
+
+void fib_writer_free(struct fib_writer *w)
+{
+	if (!w)
+		return;
+	ev_io_stop(w->daemon->loop, &w->answers_io);
+	ev_io_stop(w->daemon->loop, &w->events_io);
+	ev_timer_stop(w->daemon->loop, &w->resync);
+	ev_timer_stop(w->daemon->loop, &w->retry);
+	netlink_socket_close(w->requests);
+	netlink_socket_close(w->events);
+	rib_cursor_close(&w->cursor);
+	fib_fini(&w->fib);
+	free(w);
+}
+
+size_t fib_writer_adopted(const struct fib_writer *w)
+{
+	return w->adopted;
+}
+
+void fib_writer_release(struct fib_writer *w)
+{
+	while (feed(w))
+		;
+	size_t differ = fib_release(&w->fib);
+	if (w->adopted)
+		log_info("kernel", "%zu routes of a former life taken over, %zu changes", w->adopted, differ);
+}
+
+const struct fib *fib_writer_fib(const struct fib_writer *w)
+{
+	return &w->fib;
+}
+
+size_t fib_writer_failed(const struct fib_writer *w)
+{
+	size_t n = 0;
+	for (struct list *at = w->fib.failed.next; at != &w->fib.failed; at = at->next)
+		n++;
+	return n;
+}

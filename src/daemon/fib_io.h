@@ -1,0 +1,26 @@
+/* The FIB's executor: a cursor on the RIB's journal feeds rib/fib.h, its intentions go to the kernel in batches with a
+ * bounded number unanswered, and each answer is matched to its route. Links and addresses are watched, since a link
+ * that goes takes its routes along without a word: then the kernel is read and compared.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "rib/fib.h"
+
+struct daemon;
+struct fib_writer;
+
+/* Reads what the kernel has of ours. NULL after saying why. */
+struct fib_writer *fib_writer_new(struct daemon *d, const struct route_mark *mark, unsigned multipath);
+/* Leaves the kernel as it is. */
+void fib_writer_free(struct fib_writer *w);
+
+/* Some of the work; true: more is left that could be done now. */
+bool fib_writer_work(struct fib_writer *w);
+/* Routes of a former life that were found at the start. */
+size_t fib_writer_adopted(const struct fib_writer *w);
+/* A writer begins by holding back every change; this lets them go. */
+void fib_writer_release(struct fib_writer *w);
+/* For commands: the state of a prefix, and the counters. */
+const struct fib *fib_writer_fib(const struct fib_writer *w);
+size_t fib_writer_failed(const struct fib_writer *w);

@@ -1,0 +1,168 @@
+#include "src/daemon/listen_io.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "bgp/message.h"
+#include "src/base/log_io.h"
+#include "src/daemon/daemon.h"
+#include "src/daemon/peer_io.h"
+#include "src/daemon/port_holder_io.h"
+#include "src/daemon/sockaddr.h"
+
+struct listener {
+	struct daemon *daemon;
+	ev_io io;
+	ev_timer retry;
+	struct log_limit limit;
+	int error;      /* errno of the last attempt, 0: listening */
+	char text[192];
+};
+
+static struct peer *find_peer(struct daemon *d, const struct addr *a)
+{
+	list_each(n, tmp, &d->peers) {
+		struct peer *p = container_of(n, struct peer, node);
+		if (addr_eq(&p->address, a))
+			return p;
+	}
+	return NULL;
+}
+
+static void reject(struct listener *l, int fd, const struct addr *from)
+{
+	struct bgp_fault f = {0};
+	uint8_t bytes[64];
+	char text[ADDR_TEXT_MAX];
+	bgp_fault_raise(&f, BGP_RESET, BGP_ERR_CEASE, BGP_CEASE_REJECTED, "not a configured peer", NULL, 0);
+	log_remote(&l->limit, LOG_LEVEL_WARN, "listener",
+		   "connection from %s turned away: no peer has this address (add it under peers: if it should have)",
+		   addr_format(from, text));
+	peer_turn_away(l->daemon->loop, fd, bytes, bgp_notification_encode(bytes, sizeof bytes, &f));
+}
+
+static void on_connection(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct listener *l = w->data;
+	struct sockaddr_storage ss;
+	socklen_t len = sizeof ss;
+	struct addr from = {{0}};
+	(void)loop;
+	(void)revents;
+	int fd = accept4(w->fd, (struct sockaddr *)&ss, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd < 0) {
+		if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
+			log_remote(&l->limit, LOG_LEVEL_ERROR, "listener", "cannot accept a connection: %s", strerror(errno));
+		return;
+	}
+	sockaddr_read(&ss, &from, NULL);
+	struct peer *p = find_peer(l->daemon, &from);
+	if (p)
+		peer_accept(p, fd);
+	else
+		reject(l, fd, &from);
+}
+
+/* Both families on one socket; IPv4 alone where the kernel has no IPv6. */
+static int open_socket(void)
+{
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(LISTEN_PORT)};
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(LISTEN_PORT)};
+	int one = 1, zero = 0, error;
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	bool v6 = fd >= 0;
+	if (!v6)
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+	if (v6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
+	if (bind(fd, v6 ? (struct sockaddr *)&in6 : (struct sockaddr *)&in, v6 ? sizeof in6 : sizeof in) == 0 &&
+	    listen(fd, SOMAXCONN) == 0)
+		return fd;
+	error = errno;
+	close(fd);
+	return -error;
+}
+
+static void describe_failure(struct listener *l, int error)
+{
+	char holder[96] = "";
+	if (error == EADDRINUSE && port_holder(LISTEN_PORT, holder, sizeof holder))
+		snprintf(l->text, sizeof l->text, "port %d is in use by %s: stop it, or let it speak BGP instead of us",
+			 LISTEN_PORT, holder);
+	else if (error == EACCES)
+		snprintf(l->text, sizeof l->text, "port %d: not permitted, run as root or with CAP_NET_BIND_SERVICE", LISTEN_PORT);
+	else
+		snprintf(l->text, sizeof l->text, "port %d: %s", LISTEN_PORT, strerror(error));
+}
+
+static void try_listen(struct listener *l)
+{
+	int fd = open_socket();
+	if (fd < 0) {
+		describe_failure(l, -fd);
+		if (l->error != -fd)
+			log_error("listener", "%s (trying again every %d s; peers cannot connect to us until then)", l->text,
+				  LISTEN_RETRY_S);
+		l->error = -fd;
+		return;
+	}
+	ev_timer_stop(l->daemon->loop, &l->retry);
+	if (l->error)
+		log_info("listener", "port %d is ours now", LISTEN_PORT);
+	l->error = 0;
+	snprintf(l->text, sizeof l->text, "port %d", LISTEN_PORT);
+	ev_io_set(&l->io, fd, EV_READ);
+	ev_io_start(l->daemon->loop, &l->io);
+}
+
+static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	try_listen(w->data);
+}
+
+struct listener *listener_new(struct daemon *d)
+{
+	struct listener *l = calloc(1, sizeof *l);
+	if (!l)
+		abort();
+	l->daemon = d;
+	ev_io_init(&l->io, on_connection, -1, EV_READ);
+	ev_timer_init(&l->retry, on_retry, LISTEN_RETRY_S, LISTEN_RETRY_S);
+	l->io.data = l->retry.data = l;
+	ev_timer_start(d->loop, &l->retry);
+	try_listen(l);
+	return l;
+}
+
+void listener_free(struct listener *l)
+{
+	if (!l)
+		return;
+	ev_timer_stop(l->daemon->loop, &l->retry);
+	if (ev_is_active(&l->io)) {
+		ev_io_stop(l->daemon->loop, &l->io);
+		close(l->io.fd);
+	}
+	free(l);
+}
+
+const char *listener_text(const struct listener *l)
+{
+	return l->text;
+}
+
+int listener_failed(const struct listener *l)
+{
+	return l->error;
+}

@@ -1,0 +1,16 @@
+/* The BGP port: accepts connections, hands each to the peer with that address, turns others away. A port that is
+ * taken is reported with the program that holds it and tried again until it is free; sessions that we open
+ * work meanwhile.
+ */
+#pragma once
+
+struct daemon;
+struct listener;
+
+enum { LISTEN_PORT = 179, LISTEN_RETRY_S = 5 };
+
+struct listener *listener_new(struct daemon *d);
+void listener_free(struct listener *l); /* NULL is fine */
+/* "port 179", or what is wrong. Valid until the next call. */
+const char *listener_text(const struct listener *l);
+int listener_failed(const struct listener *l);

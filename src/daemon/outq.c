@@ -1,0 +1,101 @@
+#include "src/daemon/outq.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/live.h"
+
+struct block *block_new(uint32_t cap)
+{
+	struct block *b = malloc(sizeof *b + cap);
+	if (!b)
+		abort();
+	b->refs = 1;
+	b->len = 0;
+	b->cap = cap;
+	live_add(LIVE_BLOCK);
+	return b;
+}
+
+void block_unref(struct block *b)
+{
+	if (!b || --b->refs)
+		return;
+	free(b);
+	live_drop(LIVE_BLOCK);
+}
+
+static void grow(struct outq *q)
+{
+	uint32_t cap = q->cap ? q->cap * 2 : 4;
+	struct block **ring = malloc(cap * sizeof(*ring));
+	if (!ring)
+		abort();
+	for (uint32_t i = 0; i < q->count; i++)
+		ring[i] = q->ring[(q->head + i) & (q->cap - 1)];
+	free(q->ring);
+	q->ring = ring;
+	q->cap = cap;
+	q->head = 0;
+}
+
+void outq_push(struct outq *q, struct block *b)
+{
+	if (b->len == 0)
+		return;
+	if (q->count == q->cap)
+		grow(q);
+	b->refs++;
+	q->ring[(q->head + q->count++) & (q->cap - 1)] = b;
+	q->pending += b->len;
+}
+
+void outq_push_copy(struct outq *q, const void *data, size_t len)
+{
+	struct block *b = block_new((uint32_t)len);
+	memcpy(b->data, data, len);
+	b->len = (uint32_t)len;
+	outq_push(q, b);
+	block_unref(b);
+}
+
+static void pop(struct outq *q)
+{
+	block_unref(q->ring[q->head]);
+	q->head = (q->head + 1) & (q->cap - 1);
+	q->count--;
+	q->offset = 0;
+}
+
+void outq_clear(struct outq *q)
+{
+	while (q->count)
+		pop(q);
+	free(q->ring);
+	memset(q, 0, sizeof *q);
+}
+
+int outq_peek(const struct outq *q, struct iovec *iov, int max)
+{
+	int n = 0;
+	for (uint32_t i = 0; i < q->count && n < max; i++) {
+		struct block *b = q->ring[(q->head + i) & (q->cap - 1)];
+		uint32_t skip = i == 0 ? q->offset : 0;
+		iov[n++] = (struct iovec){b->data + skip, b->len - skip};
+	}
+	return n;
+}
+
+void outq_written(struct outq *q, size_t n)
+{
+	q->pending -= n;
+	while (n) {
+		size_t left = q->ring[q->head]->len - q->offset;
+		if (n < left) {
+			q->offset += (uint32_t)n;
+			return;
+		}
+		n -= left;
+		pop(q);
+	}
+}

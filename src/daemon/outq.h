@@ -1,0 +1,30 @@
+/* What waits to be written to a connection: a queue of references to blocks of bytes. A block is encoded
+ * once and may wait in the queues of many peers (an update group's members); it goes with its last reader.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+struct block {
+	uint32_t refs, len, cap;
+	uint8_t data[];
+};
+
+struct block *block_new(uint32_t cap); /* owned reference; empty */
+void block_unref(struct block *b);     /* NULL is fine */
+
+struct outq {
+	struct block **ring;
+	uint32_t head, count, cap; /* cap is a power of two */
+	uint32_t offset;           /* bytes of the first block that are written already */
+	size_t pending;            /* bytes waiting */
+};
+
+void outq_push(struct outq *q, struct block *b); /* takes a reference of its own */
+void outq_push_copy(struct outq *q, const void *data, size_t len);
+void outq_clear(struct outq *q);
+/* Fills iov with what comes first; returns how many were filled. */
+int outq_peek(const struct outq *q, struct iovec *iov, int max);
+void outq_written(struct outq *q, size_t n);

@@ -1,0 +1,566 @@
+#include "src/daemon/peer_io.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "bgp/update.h"
+#include "src/base/clock_io.h"
+#include "src/base/live.h"
+#include "src/daemon/daemon.h"
+#include "src/daemon/export.h"
+#include "src/daemon/sockaddr.h"
+
+enum { READ_SIZE = 65536, WRITE_IOV = 64, LINGER_S = 2 };
+
+static void carry_out(struct peer *p, const struct bgp_actions *acts);
+
+/* --- goodbye: a closed socket with unread input is reset, and the reset may overtake the NOTIFICATION. So the
+ * sending side is shut, and the rest is read away for a moment. */
+
+struct goodbye {
+	ev_io io;
+	ev_timer timer;
+};
+
+static void goodbye_end(struct ev_loop *loop, struct goodbye *g)
+{
+	ev_io_stop(loop, &g->io);
+	ev_timer_stop(loop, &g->timer);
+	close(g->io.fd);
+	free(g);
+}
+
+static void goodbye_read(struct ev_loop *loop, ev_io *w, int revents)
+{
+	uint8_t waste[4096];
+	(void)revents;
+	ssize_t n = read(w->fd, waste, sizeof waste);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		goodbye_end(loop, w->data);
+}
+
+static void goodbye_timeout(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)revents;
+	goodbye_end(loop, w->data);
+}
+
+void peer_turn_away(struct ev_loop *loop, int fd, const void *bytes, size_t len)
+{
+	struct goodbye *g = calloc(1, sizeof *g);
+	if (len && write(fd, bytes, len) < 0)
+		len = 0; /* it will see the end all the same */
+	if (!g || shutdown(fd, SHUT_WR) < 0) {
+		free(g);
+		close(fd);
+		return;
+	}
+	ev_io_init(&g->io, goodbye_read, fd, EV_READ);
+	ev_timer_init(&g->timer, goodbye_timeout, LINGER_S, 0.);
+	g->io.data = g->timer.data = g;
+	ev_io_start(loop, &g->io);
+	ev_timer_start(loop, &g->timer);
+}
+
+/* --- connections */
+
+static void conn_forget(struct peer *p, enum bgp_slot slot)
+{
+	struct peer_conn *c = &p->conn[slot];
+	ev_io_stop(p->daemon->loop, &c->reader);
+	ev_io_stop(p->daemon->loop, &c->writer);
+	outq_clear(&c->out);
+	free(c->partial);
+	c->partial = NULL;
+	c->partial_len = 0;
+	c->fd = -1;
+}
+
+/* Ends a connection after what is queued, as far as the socket takes it at once. */
+static void conn_close(struct peer *p, enum bgp_slot slot)
+{
+	struct peer_conn *c = &p->conn[slot];
+	struct iovec iov[WRITE_IOV];
+	int fd = c->fd;
+	if (fd < 0)
+		return;
+	int n = outq_peek(&c->out, iov, WRITE_IOV);
+	if (n && !c->connecting && writev(fd, iov, n) < 0)
+		log_debug(p->subject, "the last message could not be sent: %s", strerror(errno));
+	bool connecting = c->connecting;
+	conn_forget(p, slot);
+	if (connecting)
+		close(fd);
+	else
+		peer_turn_away(p->daemon->loop, fd, NULL, 0);
+}
+
+static void lost(struct peer *p, enum bgp_slot slot, const char *why)
+{
+	struct bgp_actions acts;
+	bgp_actions_clear(&acts);
+	log_remote(&p->limit, LOG_LEVEL_DEBUG, p->subject, "connection lost: %s", why);
+	bgp_session_lost(&p->session, slot, why, clock_now(), &acts);
+	carry_out(p, &acts);
+}
+
+static void conn_write(struct peer *p, enum bgp_slot slot)
+{
+	struct peer_conn *c = &p->conn[slot];
+	struct iovec iov[WRITE_IOV];
+	while (c->out.count) {
+		int n = outq_peek(&c->out, iov, WRITE_IOV);
+		ssize_t done = writev(c->fd, iov, n);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0 && errno == EAGAIN) {
+			ev_io_start(p->daemon->loop, &c->writer);
+			return;
+		}
+		if (done < 0) {
+			lost(p, slot, strerror(errno));
+			return;
+		}
+		outq_written(&c->out, (size_t)done);
+	}
+	ev_io_stop(p->daemon->loop, &c->writer);
+}
+
+/* --- what the peer tells us */
+
+static void take_withdrawn(struct peer *p, struct bgp_nlri nlri)
+{
+	struct prefix prefix;
+	while (bgp_nlri_next(&nlri, &prefix, NULL)) {
+		p->count.withdrawn_in++;
+		rib_withdraw(p->daemon->rib, p->source, &prefix);
+	}
+}
+
+/* Paths that lead back to us are as good as withdrawn: RFC 4271 section 9.1.2 (loop), 5.1.3 (our own address as
+ * next hop), RFC 4456 section 8 (our own router ID as originator). */
+static bool leads_back(const struct peer *p, const struct bgp_attrs *a)
+{
+	return bgp_attrs_count_as(a, p->session.params.local_asn) > 0 || addr_eq(&a->next_hop, &p->local_address) ||
+	       (a->has_originator && a->originator_id == p->session.params.router_id);
+}
+
+static void take_announced(struct peer *p, struct bgp_nlri nlri, struct bgp_attrs *attrs, struct tick now)
+{
+	const struct daemon *d = p->daemon;
+	struct prefix prefix;
+	unsigned skipped = 0;
+	bool usable = attrs && !leads_back(p, attrs);
+	while (bgp_nlri_next(&nlri, &prefix, &skipped)) {
+		p->count.prefixes_in++;
+		if (usable && rib_import_accepts(p->import, &d->imports, &prefix)) {
+			rib_announce(d->rib, p->source, &prefix, attrs, now);
+			continue;
+		}
+		p->count.filtered++;
+		rib_withdraw(d->rib, p->source, &prefix);
+	}
+	if (skipped)
+		log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "%u prefixes ignored that may not be routed "
+			   "(multicast, loopback)", skipped);
+}
+
+static void report_fault(struct peer *p, const struct bgp_fault *f, const char *reaction)
+{
+	char name[BGP_FAULT_NAME_MAX], hex[2 * BGP_FAULT_DATA_MAX + 1] = "";
+	for (unsigned i = 0; i < f->data_len; i++)
+		snprintf(hex + 2 * i, 3, "%02x", f->data[i]);
+	log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "%s: %s (%s)%s%s", bgp_fault_name(f->code, f->subcode, name), f->text,
+		   reaction, f->data_len ? ", bytes " : "", hex);
+}
+
+/* True: the session goes on. */
+static bool take_update(struct peer *p, enum bgp_slot slot, const struct bgp_frame *frame, struct tick now)
+{
+	struct bgp_update_context ctx = {
+		.attrs = &p->daemon->attrs, .ibgp = p->ibgp, .as4 = p->as4, .peer_asn = p->session.conn[slot].open.asn};
+	struct bgp_update u;
+	memcpy(ctx.families, p->session.params.families, sizeof ctx.families);
+	for (unsigned f = 0; f < BGP_FAMILIES; f++)
+		ctx.families[f] &= p->session.conn[slot].open.families[f];
+	bgp_update_decode(&ctx, frame->body, frame->body_len, &u);
+	p->count.updates_in++;
+	p->last_update_at = now;
+	if (u.fault.reaction == BGP_RESET) {
+		struct bgp_actions acts;
+		bgp_actions_clear(&acts);
+		report_fault(p, &u.fault, "session reset");
+		bgp_session_fault(&p->session, slot, &u.fault, now, &acts);
+		bgp_update_fini(&u);
+		carry_out(p, &acts);
+		return false;
+	}
+	if (u.fault.reaction != BGP_FINE)
+		report_fault(p, &u.fault, u.fault.reaction == BGP_WITHDRAW ? "routes treated as withdrawn" : "attribute dropped");
+	if (u.foreign_family)
+		log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "routes of an address family that was not negotiated: ignored");
+	for (unsigned i = 0; i < BGP_UPDATE_PARTS; i++) {
+		take_withdrawn(p, u.part[i].withdrawn);
+		take_announced(p, u.part[i].announced, u.part[i].attrs, now);
+	}
+	if (u.end_of_rib)
+		p->end_of_rib_received = true;
+	bgp_update_fini(&u);
+	return true;
+}
+
+/* Handles one message; false where the connection is gone. */
+static bool take_message(struct peer *p, enum bgp_slot slot, const struct bgp_frame *frame, struct tick now)
+{
+	struct bgp_actions acts;
+	int fd = p->conn[slot].fd;
+	bgp_actions_clear(&acts);
+	p->count.messages_in++;
+	bool update = bgp_session_message(&p->session, slot, frame, now, &acts);
+	if (acts.count)
+		carry_out(p, &acts);
+	if (update && !take_update(p, slot, frame, now))
+		return false;
+	return p->conn[slot].fd == fd;
+}
+
+/* Takes the whole messages out of buf; returns the bytes used, or -1 where the connection is gone. */
+static ssize_t take_bytes(struct peer *p, enum bgp_slot slot, const uint8_t *buf, size_t len, struct tick now)
+{
+	struct bgp_frame frame;
+	struct bgp_fault fault = {0};
+	size_t used = 0;
+	int got;
+	while (used < len && (got = bgp_frame_next(buf + used, len - used, &frame, &fault)) != 0) {
+		if (got < 0) {
+			struct bgp_actions acts;
+			bgp_actions_clear(&acts);
+			report_fault(p, &fault, "session reset");
+			bgp_session_fault(&p->session, slot, &fault, now, &acts);
+			carry_out(p, &acts);
+			return -1;
+		}
+		used += frame.len;
+		if (!take_message(p, slot, &frame, now))
+			return -1;
+	}
+	return (ssize_t)used;
+}
+
+static void keep_partial(struct peer_conn *c, const uint8_t *data, size_t len)
+{
+	if (len && !c->partial)
+		c->partial = malloc(BGP_MESSAGE_MAX);
+	if (len && !c->partial)
+		abort();
+	if (len)
+		memcpy(c->partial, data, len);
+	c->partial_len = len;
+	if (!len) { /* most of the time: an idle peer costs no buffer */
+		free(c->partial);
+		c->partial = NULL;
+	}
+}
+
+/* One read and all whole messages in it. */
+static void conn_read(struct peer *p, enum bgp_slot slot)
+{
+	static uint8_t buf[BGP_MESSAGE_MAX + READ_SIZE]; /* one loop, one reader at a time */
+	struct peer_conn *c = &p->conn[slot];
+	size_t have = c->partial_len;
+	if (have)
+		memcpy(buf, c->partial, have);
+	ssize_t n = read(c->fd, buf + have, READ_SIZE);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		lost(p, slot, n == 0 ? "the peer closed the connection" : strerror(errno));
+		return;
+	}
+	size_t len = have + (size_t)n;
+	ssize_t used = take_bytes(p, slot, buf, len, clock_now());
+	if (used >= 0)
+		keep_partial(c, buf + used, len - (size_t)used);
+}
+
+/* --- watchers */
+
+static void set_timer(struct peer *p)
+{
+	struct tick at = bgp_session_next_at(&p->session);
+	if (at.ms == p->timer_at.ms && ev_is_active(&p->timer))
+		return;
+	/* later than armed: let it fire and look again, it costs less than moving it at every message */
+	if (ev_is_active(&p->timer) && tick_is_set(at) && at.ms > p->timer_at.ms)
+		return;
+	ev_timer_stop(p->daemon->loop, &p->timer);
+	p->timer_at = at;
+	if (!tick_is_set(at))
+		return;
+	int64_t wait = at.ms - clock_now().ms;
+	ev_now_update(p->daemon->loop);
+	ev_timer_set(&p->timer, wait > 0 ? (double)wait / 1000. : 0., 0.);
+	ev_timer_start(p->daemon->loop, &p->timer);
+}
+
+static enum bgp_slot slot_of(const struct peer *p, const ev_io *w)
+{
+	return w == &p->conn[BGP_OUT].reader || w == &p->conn[BGP_OUT].writer ? BGP_OUT : BGP_IN;
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct peer *p = w->data;
+	(void)loop;
+	(void)revents;
+	conn_read(p, slot_of(p, w));
+	set_timer(p);
+}
+
+static void learn_local_address(struct peer *p, int fd)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = sizeof ss;
+	if (getsockname(fd, (struct sockaddr *)&ss, &len) == 0)
+		sockaddr_read(&ss, &p->local_address, NULL);
+}
+
+static void connected(struct peer *p, enum bgp_slot slot)
+{
+	struct bgp_actions acts;
+	struct peer_conn *c = &p->conn[slot];
+	bgp_actions_clear(&acts);
+	c->connecting = false;
+	learn_local_address(p, c->fd);
+	ev_io_start(p->daemon->loop, &c->reader);
+	/* an unwanted connection of our own is closed by the same actions */
+	bgp_session_connected(&p->session, slot, clock_now(), &acts);
+	carry_out(p, &acts);
+}
+
+static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
+{
+	struct peer *p = w->data;
+	enum bgp_slot slot = slot_of(p, w);
+	struct peer_conn *c = &p->conn[slot];
+	int error = 0;
+	socklen_t len = sizeof error;
+	(void)revents;
+	if (!c->connecting) {
+		conn_write(p, slot);
+	} else {
+		ev_io_stop(loop, w);
+		getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len);
+		if (error)
+			lost(p, slot, strerror(error));
+		else
+			connected(p, slot);
+	}
+	set_timer(p);
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct peer *p = w->data;
+	struct bgp_actions acts;
+	(void)loop;
+	(void)revents;
+	/* what waits in the socket counts before any judgement about silence */
+	for (unsigned slot = 0; slot < BGP_SLOTS; slot++)
+		if (p->conn[slot].fd >= 0 && !p->conn[slot].connecting)
+			conn_read(p, (enum bgp_slot)slot);
+	bgp_actions_clear(&acts);
+	bgp_session_tick(&p->session, clock_now(), &acts);
+	carry_out(p, &acts);
+	set_timer(p);
+}
+
+static void conn_adopt(struct peer *p, enum bgp_slot slot, int fd)
+{
+	struct peer_conn *c = &p->conn[slot];
+	int one = 1;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	c->fd = fd;
+	ev_io_set(&c->reader, fd, EV_READ);
+	ev_io_set(&c->writer, fd, EV_WRITE);
+}
+
+static void open_connection(struct peer *p)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = sockaddr_make(&ss, &p->address, p->port);
+	int fd = socket(ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0) {
+		lost(p, BGP_OUT, strerror(errno));
+		return;
+	}
+	conn_adopt(p, BGP_OUT, fd);
+	p->conn[BGP_OUT].connecting = true;
+	if (connect(fd, (struct sockaddr *)&ss, len) == 0 || errno == EINPROGRESS)
+		ev_io_start(p->daemon->loop, &p->conn[BGP_OUT].writer);
+	else
+		lost(p, BGP_OUT, strerror(errno));
+}
+
+/* --- the session's wishes */
+
+static void session_up(struct peer *p, enum bgp_slot slot)
+{
+	const struct bgp_conn *c = &p->session.conn[slot];
+	struct daemon *d = p->daemon;
+	p->ibgp = c->open.asn == p->session.params.local_asn;
+	p->as4 = c->open.as4;
+	learn_local_address(p, p->conn[slot].fd);
+	p->end_of_rib_received = p->end_of_rib_sent = false;
+	p->last_update_at = clock_now();
+	memset(&p->count, 0, sizeof p->count);
+	p->source = rib_source_new(d->rib, &(struct rib_source){.kind = RIB_SOURCE_BGP,
+								.ibgp = p->ibgp,
+								.router_id = c->open.router_id,
+								.addr = p->address,
+								.owner = p});
+	log_info(p->subject, "established, AS %u, hold time %u s", c->open.asn, p->session.hold_time_s);
+	export_join(p);
+}
+
+static void session_down(struct peer *p)
+{
+	export_leave(p);
+	log_warn(p->subject, "down: %s", p->session.last_error.kind ? p->session.last_error.text : "stopped");
+	if (p->source)
+		p->source->owner = NULL;
+	daemon_bury_source(p->daemon, p->source);
+	p->source = NULL;
+	/* RFC 4724 section 4.1: the Restart State bit is for the first session of a life only */
+	p->session.restarting = false;
+}
+
+static void carry_out(struct peer *p, const struct bgp_actions *acts)
+{
+	for (unsigned i = 0; i < acts->count; i++) {
+		const struct bgp_action *a = &acts->action[i];
+		switch (a->kind) {
+		case BGP_ACT_CONNECT:
+			open_connection(p);
+			break;
+		case BGP_ACT_SEND:
+			if (p->conn[a->slot].fd < 0)
+				break;
+			p->count.messages_out++;
+			outq_push_copy(&p->conn[a->slot].out, acts->bytes + a->at, a->len);
+			ev_io_start(p->daemon->loop, &p->conn[a->slot].writer);
+			break;
+		case BGP_ACT_CLOSE:
+			conn_close(p, a->slot);
+			break;
+		case BGP_ACT_UP:
+			session_up(p, a->slot);
+			break;
+		case BGP_ACT_DOWN:
+			session_down(p);
+			break;
+		}
+	}
+	set_timer(p);
+}
+
+/* The actions for a connection that the session does not want: what to say on it. */
+static void turn_away(struct peer *p, int fd, const struct bgp_actions *acts)
+{
+	for (unsigned i = 0; i < acts->count; i++) {
+		if (acts->action[i].kind != BGP_ACT_SEND)
+			continue;
+		peer_turn_away(p->daemon->loop, fd, acts->bytes + acts->action[i].at, acts->action[i].len);
+		return;
+	}
+	close(fd);
+}
+
+void peer_accept(struct peer *p, int fd)
+{
+	struct bgp_actions acts;
+	bgp_actions_clear(&acts);
+	if (p->session.conn[BGP_IN].state == BGP_OPEN_SENT)
+		lost(p, BGP_IN, "the peer opened a newer connection");
+	if (!bgp_session_connected(&p->session, BGP_IN, clock_now(), &acts)) {
+		log_remote(&p->limit, LOG_LEVEL_DEBUG, p->subject, "a second connection was turned away");
+		turn_away(p, fd, &acts);
+		return;
+	}
+	conn_adopt(p, BGP_IN, fd);
+	p->conn[BGP_IN].connecting = false;
+	learn_local_address(p, fd);
+	ev_io_start(p->daemon->loop, &p->conn[BGP_IN].reader);
+	carry_out(p, &acts);
+}
+
+void peer_send(struct peer *p, struct block *b)
+{
+	enum bgp_slot slot = bgp_session_slot(&p->session);
+	if (slot == BGP_SLOTS || p->conn[slot].fd < 0)
+		return;
+	outq_push(&p->conn[slot].out, b);
+	ev_io_start(p->daemon->loop, &p->conn[slot].writer);
+}
+
+size_t peer_pending(const struct peer *p)
+{
+	enum bgp_slot slot = bgp_session_slot(&p->session);
+	return slot == BGP_SLOTS ? 0 : p->conn[slot].out.pending;
+}
+
+struct peer *peer_new(struct daemon *d, const struct bgp_session_params *params, const char *name,
+		      const struct addr *address, uint16_t port, enum rib_import import, enum rib_export export)
+{
+	struct peer *p = calloc(1, sizeof *p);
+	if (!p || asprintf(&p->subject, "peer %s", name) < 0)
+		abort();
+	p->daemon = d;
+	p->name = p->subject + strlen("peer ");
+	p->address = *address;
+	p->port = port;
+	p->import = import;
+	p->export = export;
+	bgp_session_init(&p->session, params, clock_seed());
+	for (unsigned i = 0; i < BGP_SLOTS; i++) {
+		p->conn[i].fd = -1;
+		ev_io_init(&p->conn[i].reader, on_readable, -1, EV_READ);
+		ev_io_init(&p->conn[i].writer, on_writable, -1, EV_WRITE);
+		p->conn[i].reader.data = p->conn[i].writer.data = p;
+	}
+	ev_timer_init(&p->timer, on_timer, 0., 0.);
+	p->timer.data = p;
+	list_append(&d->peers, &p->node);
+	live_add(LIVE_PEER);
+	return p;
+}
+
+void peer_start(struct peer *p)
+{
+	struct bgp_actions acts;
+	bgp_actions_clear(&acts);
+	p->session.restarting = p->session.kept_routes = p->daemon->restarting;
+	bgp_session_start(&p->session, clock_now(), &acts);
+	carry_out(p, &acts);
+}
+
+void peer_free(struct peer *p, uint8_t subcode)
+{
+	struct bgp_actions acts;
+	bgp_actions_clear(&acts);
+	bgp_session_stop(&p->session, subcode, clock_now(), &acts);
+	carry_out(p, &acts);
+	ev_timer_stop(p->daemon->loop, &p->timer);
+	list_remove(&p->node);
+	free(p->subject);
+	free(p);
+	live_drop(LIVE_PEER);
+}

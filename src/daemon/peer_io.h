@@ -1,0 +1,68 @@
+/* A BGP peer at the edge: the session's sockets, timers and buffers, and the paths it brought. bgp/session.h
+ * decides; this file carries out.
+ */
+#pragma once
+#include <ev.h>
+
+#include "bgp/session.h"
+#include "rib/policy.h"
+#include "rib/table.h"
+#include "src/base/log_io.h"
+#include "src/daemon/outq.h"
+
+struct daemon;
+struct group;
+
+struct peer_conn {
+	int fd; /* -1: none */
+	ev_io reader, writer;
+	bool connecting;
+	uint8_t *partial; /* an incomplete message, allocated when there is one */
+	size_t partial_len;
+	struct outq out;
+};
+
+struct peer {
+	struct list node;
+	struct daemon *daemon;
+	char *name, *subject; /* subject: "peer NAME", for the log */
+	struct addr address, local_address;
+	uint16_t port;
+	enum rib_import import;
+	enum rib_export export;
+	struct bgp_session session;
+	struct peer_conn conn[BGP_SLOTS];
+	ev_timer timer;
+	struct tick timer_at;
+	struct log_limit limit;
+
+	/* while Established */
+	struct rib_source *source;
+	bool ibgp, as4;
+	bool end_of_rib_received, end_of_rib_sent;
+	struct tick last_update_at;
+	struct group *group;
+	struct list member;        /* in group->members or group->laggards */
+	struct rib_cursor cursor;  /* a laggard's own place in the journal */
+	uint64_t joined_seq;       /* entries changed up to here were never sent to it before */
+
+	struct {
+		uint64_t updates_in, updates_out, messages_in, messages_out;
+		uint64_t prefixes_in, withdrawn_in, filtered;
+	} count;
+};
+
+struct peer *peer_new(struct daemon *d, const struct bgp_session_params *params, const char *name,
+		      const struct addr *address, uint16_t port, enum rib_import import, enum rib_export export);
+void peer_start(struct peer *p);
+/* Ends the session (subcode 0: silently, see bgp_session_stop()) and frees the peer. */
+void peer_free(struct peer *p, uint8_t subcode);
+
+/* A connection from the peer's address was accepted; takes fd over. */
+void peer_accept(struct peer *p, int fd);
+/* Queues a block on the Established connection and tries to write. */
+void peer_send(struct peer *p, struct block *b);
+size_t peer_pending(const struct peer *p);
+/* Says goodbye with these bytes (may be 0) on a connection that belongs to no session and closes it in a moment, so
+ * that the other side can read them. Takes fd over. */
+void peer_turn_away(struct ev_loop *loop, int fd, const void *bytes, size_t len);

@@ -1,0 +1,125 @@
+#include "src/daemon/publish_io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "netlink/link_msg.h"
+#include "netlink/route_msg.h"
+#include "netlink/socket_io.h"
+#include "src/base/log_io.h"
+#include "src/daemon/daemon.h"
+
+static void on_route(void *arg, const struct nlmsghdr *h, int error, const char *text)
+{
+	(void)text;
+	if (!error)
+		netlink_route_get_decode(h, arg);
+}
+
+static void on_link(void *arg, const struct nlmsghdr *h, int error, const char *text)
+{
+	bool deleted;
+	(void)text;
+	if (!error)
+		netlink_link_decode(h, arg, &deleted);
+}
+
+/* The MTU of the link towards dst; 0 where there is none. */
+static uint32_t mtu_towards(struct netlink_socket *s, const struct addr *dst)
+{
+	uint64_t buf[64];
+	struct netlink_route_answer answer = {0};
+	struct netlink_link link = {0};
+	if (!netlink_route_get_request(buf, sizeof buf, 1, dst, false) || netlink_query(s, buf, on_route, &answer) ||
+	    answer.local || !answer.ifindex)
+		return 0;
+	if (!netlink_link_get_by_index(buf, sizeof buf, 1, answer.ifindex) || netlink_query(s, buf, on_link, &link))
+		return 0;
+	return link.mtu;
+}
+
+/* Pods get the full MTU of the uplinks, the smallest where they differ. */
+static uint32_t uplink_mtu(const struct conf *c)
+{
+	struct netlink_socket *s;
+	uint32_t mtu = 0;
+	if (netlink_socket_open(&s, 0))
+		return 0;
+	for (size_t i = 0; i < c->peer_count; i++) {
+		uint32_t m = mtu_towards(s, &c->peers[i].address);
+		if (m && (!mtu || m < mtu))
+			mtu = m;
+	}
+	netlink_socket_close(s);
+	return mtu;
+}
+
+static struct json_object *facts(const struct daemon *d)
+{
+	const struct conf *c = d->conf;
+	struct json_object *o = json_object_new_object(), *cidrs = json_object_new_array();
+	char text[PREFIX_TEXT_MAX];
+	for (size_t i = 0; i < c->pods.cidrs.count; i++)
+		json_object_array_add(cidrs, json_object_new_string(prefix_format(&c->pods.cidrs.at[i], text)));
+	json_object_object_add(o, "version", json_object_new_int(1));
+	json_object_object_add(o, "node", json_object_new_string(c->node.name));
+	json_object_object_add(o, "cidrs", cidrs);
+	json_object_object_add(o, "mtu", json_object_new_int64(d->pod_mtu));
+	json_object_object_add(o, "reuse_delay_s", json_object_new_int64(c->pods.reuse_delay_s));
+	json_object_object_add(o, "table", json_object_new_int64(c->kernel.table));
+	json_object_object_add(o, "protocol", json_object_new_int(c->kernel.protocol));
+	return o;
+}
+
+static bool same_content(const char *path, const char *text)
+{
+	char old[65536];
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return false;
+	size_t n = fread(old, 1, sizeof old, f);
+	fclose(f);
+	return n == strlen(text) && memcmp(old, text, n) == 0;
+}
+
+static int write_whole(const char *path, const char *text)
+{
+	char temp[600];
+	int error = 0;
+	snprintf(temp, sizeof temp, "%s.new", path);
+	int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text) || fsync(fd) < 0)
+		error = errno ? -errno : -EIO;
+	if (close(fd) < 0 && !error)
+		error = -errno;
+	if (!error && rename(temp, path) < 0)
+		error = -errno;
+	if (error)
+		unlink(temp);
+	return error;
+}
+
+int publish_plugin_facts(struct daemon *d)
+{
+	char path[512], *text;
+	uint32_t mtu = uplink_mtu(d->conf);
+	if (mtu) /* a link that is away for a moment changes nothing */
+		d->pod_mtu = mtu;
+	struct json_object *o = facts(d);
+	snprintf(path, sizeof path, "%s/plugin.json", d->conf->run_dir);
+	if (asprintf(&text, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN)) < 0)
+		abort();
+	int error = same_content(path, text) ? 0 : write_whole(path, text);
+	if (error)
+		log_error("plugin facts", "%s: %s: new pods keep the settings of before", path, strerror(-error));
+	free(text);
+	json_object_put(o);
+	return error;
+}

@@ -1,0 +1,441 @@
+/* The rows of every `show` command. What a row holds beyond the columns of src/base/commands.c is for -j. */
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "config.h"
+#include "ipam/store_io.h"
+#include "rib/decision.h"
+#include "src/base/clock_io.h"
+#include "src/base/err.h"
+#include "src/base/live.h"
+#include "src/daemon/control_io.h"
+#include "src/daemon/daemon.h"
+#include "src/daemon/export.h"
+#include "src/daemon/fib_io.h"
+#include "src/daemon/listen_io.h"
+#include "src/daemon/peer_io.h"
+
+enum { TEXT = 256 };
+
+static void put(struct json_object *row, const char *key, const char *text)
+{
+	json_object_object_add(row, key, text ? json_object_new_string(text) : NULL);
+}
+
+static void put_number(struct json_object *row, const char *key, uint64_t n)
+{
+	json_object_object_add(row, key, json_object_new_int64((int64_t)n));
+}
+
+static struct json_object *put_list(struct json_object *row, const char *key)
+{
+	struct json_object *a = json_object_new_array();
+	json_object_object_add(row, key, a);
+	return a;
+}
+
+/* "45s", "3m20s", "5h12m", "12d4h" */
+static const char *duration(int64_t ms, char *buf, size_t cap)
+{
+	long long s = ms > 0 ? ms / 1000 : 0;
+	if (s < 60)
+		snprintf(buf, cap, "%llds", s);
+	else if (s < 3600)
+		snprintf(buf, cap, "%lldm%llds", s / 60, s % 60);
+	else if (s < 86400)
+		snprintf(buf, cap, "%lldh%lldm", s / 3600, s / 60 % 60);
+	else
+		snprintf(buf, cap, "%lldd%lldh", s / 86400, s / 3600 % 24);
+	return buf;
+}
+
+static const char *clock_text(int64_t unix_s, char *buf, size_t cap)
+{
+	time_t t = (time_t)unix_s;
+	struct tm tm;
+	strftime(buf, cap, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &tm));
+	return buf;
+}
+
+static const char *router_id_text(uint32_t id, char buf[ADDR_TEXT_MAX])
+{
+	struct addr a = addr_from_v4(id);
+	return addr_format(&a, buf);
+}
+
+static struct json_object *fail(struct show *s, const char *hint, const char *fmt, const char *word)
+{
+	snprintf(s->error_text, sizeof s->error_text, fmt, word);
+	s->error = s->error_text;
+	s->hint = hint;
+	return NULL;
+}
+
+/* --- status */
+
+static int count_lease(void *arg, const struct ipam_lease *l)
+{
+	(void)l;
+	++*(size_t *)arg;
+	return 0;
+}
+
+/* ERR_NOT_FOUND: no pod ever had an address here, which is not an error. */
+static int each_lease(const struct daemon *d, int (*fn)(void *, const struct ipam_lease *), void *arg)
+{
+	char dir[TEXT];
+	struct ipam_store *store;
+	snprintf(dir, sizeof dir, "%s/leases", d->conf->run_dir);
+	int error = ipam_store_open(&store, dir, false);
+	if (error)
+		return error == ERR_NOT_FOUND || error == -ENOENT ? 0 : error;
+	error = ipam_store_each(store, fn, arg);
+	ipam_store_close(store);
+	return error;
+}
+
+static const char *read_sysctl(const char *path, char *buf, size_t cap)
+{
+	FILE *f = fopen(path, "re");
+	if (!f || !fgets(buf, (int)cap, f))
+		buf[0] = '\0';
+	if (f)
+		fclose(f);
+	buf[strcspn(buf, "\n")] = '\0';
+	return buf;
+}
+
+static void put_warnings(const struct daemon *d, struct json_object *row, int lease_error)
+{
+	struct json_object *w = put_list(row, "warnings");
+	char text[TEXT];
+	if (listener_failed(d->listener))
+		json_object_array_add(w, json_object_new_string(listener_text(d->listener)));
+	if (strcmp(read_sysctl("/proc/sys/net/ipv4/ip_forward", text, sizeof text), "0") == 0)
+		json_object_array_add(w, json_object_new_string("this host does not forward IPv4, so pods reach nobody: "
+								"sysctl -w net.ipv4.ip_forward=1"));
+	if (d->fib && fib_writer_failed(d->fib)) {
+		snprintf(text, sizeof text, "the kernel refused %zu routes: underlayc show routes tells why",
+			 fib_writer_failed(d->fib));
+		json_object_array_add(w, json_object_new_string(text));
+	}
+	if (lease_error) {
+		snprintf(text, sizeof text, "the leases cannot be read: %s", err_text(lease_error));
+		json_object_array_add(w, json_object_new_string(text));
+	}
+}
+
+static void put_counts(const struct daemon *d, struct json_object *row)
+{
+	char text[TEXT];
+	unsigned up = 0, all = 0;
+	list_each(n, tmp, &d->peers) {
+		all++;
+		up += bgp_session_state(&container_of(n, struct peer, node)->session) == BGP_ESTABLISHED;
+	}
+	snprintf(text, sizeof text, "%u of %u established", up, all);
+	put(row, "peers", text);
+	put_number(row, "peers_established", up);
+	put_number(row, "peers_configured", all);
+	put_number(row, "prefixes", rib_prefix_count(d->rib));
+	put_number(row, "paths", rib_path_count(d->rib));
+	if (!d->fib) {
+		put(row, "kernel", "not installing (kernel.install: false)");
+		return;
+	}
+	const struct fib *f = fib_writer_fib(d->fib);
+	snprintf(text, sizeof text, "%zu routes installed, %zu refused", f->installed, fib_writer_failed(d->fib));
+	put(row, "kernel", text);
+	put_number(row, "kernel_installed", f->installed);
+	put_number(row, "kernel_failed", fib_writer_failed(d->fib));
+}
+
+static struct json_object *show_status(struct show *s)
+{
+	const struct daemon *d = s->daemon;
+	char text[TEXT], id[ADDR_TEXT_MAX], prefix[PREFIX_TEXT_MAX];
+	size_t pods = 0;
+	if (s->at++)
+		return NULL;
+	struct json_object *row = json_object_new_object();
+	put(row, "version", PACKAGE_VERSION);
+	put(row, "node", d->conf->node.name);
+	put(row, "router_id", router_id_text(d->router_id, id));
+	put_number(row, "asn", d->conf->node.asn);
+	put(row, "config", d->conf_file);
+	put(row, "started", clock_text(d->started_unix, text, sizeof text));
+	put(row, "uptime", duration(tick_since_ms(d->started_at, clock_now()), text, sizeof text));
+	put(row, "phase", d->restarting ? "restarting: routes of before are kept until the peers have told theirs" : "running");
+	put(row, "listen", listener_text(d->listener));
+	struct json_object *cidrs = put_list(row, "pod_cidrs");
+	for (size_t i = 0; i < d->conf->pods.cidrs.count; i++)
+		json_object_array_add(cidrs, json_object_new_string(prefix_format(&d->conf->pods.cidrs.at[i], prefix)));
+	put_counts(d, row);
+	int lease_error = each_lease(d, count_lease, &pods);
+	put_number(row, "pods", pods);
+	put_warnings(d, row, lease_error);
+	return row;
+}
+
+/* --- peers */
+
+static void put_info(const struct peer *p, struct json_object *row, enum bgp_state state)
+{
+	char text[TEXT], wait[32];
+	struct tick now = clock_now();
+	const char *error = p->session.last_error.kind ? p->session.last_error.text : NULL;
+	put(row, "last_error", error);
+	if (tick_is_set(p->session.retry_at)) {
+		snprintf(text, sizeof text, "in %s", duration(p->session.retry_at.ms - now.ms, wait, sizeof wait));
+		put(row, "next_try", text);
+	}
+	if (state == BGP_ESTABLISHED)
+		put(row, "info", "");
+	else
+		put(row, "info", error ? error : p->session.params.passive ? "waiting for the peer to connect" : "connecting");
+}
+
+static void put_established(const struct peer *p, struct json_object *row)
+{
+	char text[TEXT];
+	enum bgp_slot slot = bgp_session_slot(&p->session);
+	if (slot == BGP_SLOTS)
+		return;
+	const struct bgp_open *o = &p->session.conn[slot].open;
+	put(row, "local_address", addr_format(&p->local_address, text));
+	put(row, "router_id", router_id_text(o->router_id, text));
+	put_number(row, "hold_time", p->session.hold_time_s);
+	put_number(row, "keepalive_time", p->session.keepalive_s);
+	put(row, "capabilities_sent", bgp_open_capabilities_text(&p->session.sent, text, sizeof text));
+	put(row, "capabilities_received", bgp_open_capabilities_text(o, text, sizeof text));
+	put(row, "connection", slot == BGP_OUT ? "opened by us" : "opened by the peer");
+	json_object_object_add(row, "end_of_rib_received", json_object_new_boolean(p->end_of_rib_received));
+}
+
+static void put_peer_asn(const struct peer *p, struct json_object *row)
+{
+	const struct bgp_session *s = &p->session;
+	enum bgp_slot slot = bgp_session_slot(s);
+	bool internal = s->params.asn_kind == BGP_ASN_INTERNAL ||
+			(s->params.asn_kind == BGP_ASN_NUMBER && s->params.remote_asn == s->params.local_asn);
+	put(row, "kind", internal ? "internal (iBGP)" : "external (eBGP)");
+	if (slot != BGP_SLOTS)
+		put_number(row, "asn", s->conn[slot].open.asn);
+	else if (s->params.asn_kind == BGP_ASN_NUMBER)
+		put_number(row, "asn", s->params.remote_asn);
+	else
+		put(row, "asn", internal ? "internal" : "external");
+}
+
+static struct json_object *peer_row(const struct peer *p)
+{
+	char text[TEXT];
+	struct json_object *row = json_object_new_object();
+	enum bgp_state state = bgp_session_state(&p->session);
+	put(row, "name", p->name);
+	put(row, "address", addr_format(&p->address, text));
+	put_peer_asn(p, row);
+	put_number(row, "local_asn", p->session.params.local_asn);
+	put(row, "state", bgp_state_name(state));
+	put(row, "since", duration(tick_since_ms(p->session.changed_at, clock_now()), text, sizeof text));
+	put(row, "import", rib_import_name(p->import));
+	put(row, "export", rib_export_name(p->export));
+	put_number(row, "received", p->count.prefixes_in);
+	put_number(row, "withdrawn", p->count.withdrawn_in);
+	put_number(row, "filtered", p->count.filtered);
+	put_number(row, "accepted", p->source ? p->source->paths : 0);
+	put_number(row, "advertised", export_advertised(p));
+	put_number(row, "messages_in", p->count.messages_in);
+	put_number(row, "messages_out", p->count.messages_out + p->count.updates_out);
+	put_number(row, "established_count", p->session.established_count);
+	put_info(p, row, state);
+	put_established(p, row);
+	return row;
+}
+
+static struct json_object *show_peers(struct show *s)
+{
+	uint64_t i = 0;
+	list_each(n, tmp, &s->daemon->peers) {
+		const struct peer *p = container_of(n, struct peer, node);
+		char address[ADDR_TEXT_MAX];
+		if (s->arg_count && strcmp(p->name, s->args[0]) != 0 &&
+		    strcmp(addr_format(&p->address, address), s->args[0]) != 0)
+			continue;
+		if (i++ < s->at)
+			continue;
+		s->at++;
+		return peer_row(p);
+	}
+	if (s->arg_count && s->at == 0)
+		return fail(s, "underlayc show peers lists them", "no peer is called %s", s->args[0]);
+	return NULL;
+}
+
+/* --- routes */
+
+static void put_kernel(const struct daemon *d, struct json_object *row, const struct rib_entry *e, const struct rib_path *p)
+{
+	char text[TEXT];
+	const struct fib_entry *f = d->fib && p->flags & RIB_PATH_USED ? fib_find(fib_writer_fib(d->fib), &e->prefix) : NULL;
+	if (!f) {
+		put(row, "kernel", "-");
+		return;
+	}
+	if (f->error)
+		snprintf(text, sizeof text, "failed: %s%s%s", err_text(f->error), f->error_text ? ": " : "",
+			 f->error_text ? f->error_text : "");
+	put(row, "kernel", f->error ? text : f->want && f->want == f->have ? "installed" : "pending");
+}
+
+static const char *source_name(const struct rib_path *p)
+{
+	const struct peer *peer = p->source->owner;
+	return p->source->kind == RIB_SOURCE_LOCAL ? "local" : peer ? peer->name : "(gone)";
+}
+
+static struct json_object *path_row(const struct daemon *d, const struct rib_entry *e, const struct rib_path *p)
+{
+	static const char *const origins[] = {"IGP", "EGP", "?"};
+	char text[1024], prefix[PREFIX_TEXT_MAX];
+	struct json_object *row = json_object_new_object();
+	bool local = p->source->kind == RIB_SOURCE_LOCAL;
+	put(row, "prefix", prefix_format(&e->prefix, prefix));
+	put(row, "mark", p->flags & RIB_PATH_BEST ? "*" : p->flags & RIB_PATH_USED ? "+" : "");
+	json_object_object_add(row, "best", json_object_new_boolean(p->flags & RIB_PATH_BEST));
+	put(row, "next_hop", local ? "blackhole" : addr_format(&p->attrs->next_hop, text));
+	put(row, "source", source_name(p));
+	put(row, "as_path", bgp_attrs_path_text(p->attrs, text, sizeof text));
+	put(row, "origin", origins[p->attrs->origin]);
+	put_number(row, "local_pref", p->attrs->local_pref);
+	if (p->attrs->has_med)
+		put_number(row, "med", p->attrs->med);
+	put(row, "lost_by", p->flags & RIB_PATH_BEST ? NULL : rib_decision_rule(p->lost_by));
+	put_kernel(d, row, e, p);
+	put(row, "age", duration(clock_now().ms - (int64_t)p->since_s * 1000, text, sizeof text));
+	return row;
+}
+
+/* at: the entry's position in the upper 32 bits, the path's in the lower. */
+static struct json_object *next_path(struct show *s, const struct rib_entry *e)
+{
+	uint32_t skip = (uint32_t)s->at;
+	for (const struct rib_path *p = &e->path; p; p = p->next) {
+		if (skip--)
+			continue;
+		s->at++;
+		return path_row(s->daemon, e, p);
+	}
+	return NULL;
+}
+
+static struct json_object *routes_inside(struct show *s, const struct prefix *within)
+{
+	struct rib *r = s->daemon->rib;
+	if (s->at == 0)
+		s->at = (uint64_t)1 << 32;
+	for (;;) {
+		uint32_t at = (uint32_t)(s->at >> 32);
+		if (at > rib_entry_limit(r))
+			return NULL;
+		struct rib_entry *e = rib_entry_at(r, at);
+		struct json_object *row = e && (!within || prefix_covers(within, &e->prefix)) ? next_path(s, e) : NULL;
+		if (row)
+			return row;
+		s->at = (uint64_t)(at + 1) << 32;
+	}
+}
+
+static struct json_object *show_routes(struct show *s)
+{
+	static const char hint[] = "underlayc show routes [PREFIX | for ADDRESS]";
+	struct prefix p;
+	struct addr a;
+	if (s->arg_count == 0)
+		return routes_inside(s, NULL);
+	if (s->arg_count == 2) {
+		if (strcmp(s->args[0], "for") != 0 || !addr_parse(s->args[1], &a))
+			return fail(s, hint, "%s is not an address", s->args[1]);
+		struct rib_entry *e = rib_find_longest(s->daemon->rib, &a);
+		return e ? next_path(s, e) : NULL;
+	}
+	if (prefix_parse(s->args[0], &p) == PREFIX_BAD_TEXT)
+		return fail(s, hint, "%s is not a prefix", s->args[0]);
+	return routes_inside(s, &p);
+}
+
+/* --- pods */
+
+static void put_addresses(struct json_object *row, const struct ipam_lease *l)
+{
+	char text[TEXT] = "", one[ADDR_TEXT_MAX];
+	for (unsigned i = 0; i < l->addr_count; i++) {
+		size_t n = strlen(text);
+		snprintf(text + n, sizeof text - n, "%s%s", n ? " " : "", addr_format(&l->addrs[i], one));
+	}
+	put(row, "address", text);
+}
+
+static int add_pod(void *arg, const struct ipam_lease *l)
+{
+	char when[32];
+	struct json_object *row = json_object_new_object();
+	put_addresses(row, l);
+	put(row, "pod", *l->pod ? l->pod : NULL);
+	put(row, "container", l->container);
+	put(row, "interface", l->ifname);
+	put(row, "host_interface", l->host_ifname);
+	put(row, "network", l->network);
+	put(row, "netns", l->netns);
+	put(row, "since", clock_text(l->since, when, sizeof when));
+	put(row, "state", if_nametoindex(l->host_ifname) ? "up" : "no interface");
+	json_object_array_add(arg, row);
+	return 0;
+}
+
+static struct json_object *show_pods(struct show *s)
+{
+	struct json_object *list = s->list;
+	if (!list) {
+		list = s->list = json_object_new_array();
+		int error = each_lease(s->daemon, add_pod, list);
+		if (error)
+			return fail(s, "underlayc show status tells more", "the leases cannot be read: %s", err_text(error));
+	}
+	if (s->at >= json_object_array_length(list))
+		return NULL;
+	return json_object_get(json_object_array_get_idx(list, s->at++));
+}
+
+/* --- memory */
+
+static struct json_object *show_memory(struct show *s)
+{
+	if (s->at >= LIVE_KINDS)
+		return NULL;
+	struct json_object *row = json_object_new_object();
+	put(row, "kind", live_name((enum live_kind)s->at));
+	put_number(row, "count", live_count((enum live_kind)s->at));
+	s->at++;
+	return row;
+}
+
+static const struct {
+	const char *id;
+	show_next_fn *next;
+} producers[] = {
+	{"show-status", show_status}, {"show-peers", show_peers},   {"show-routes", show_routes},
+	{"show-pods", show_pods},     {"show-memory", show_memory},
+};
+
+show_next_fn *show_producer(const char *id)
+{
+	for (size_t i = 0; i < sizeof producers / sizeof *producers; i++)
+		if (strcmp(producers[i].id, id) == 0)
+			return producers[i].next;
+	return NULL;
+}
