@@ -43,5 +43,5 @@ bool ipam_range_usable(const struct prefix *cidr, const struct addr *a)
 
 bool ipam_rested(int64_t freed_at_ms, int64_t now_ms, int64_t reuse_delay_ms)
 {
-	return freed_at_ms <= 0 || freed_at_ms > now_ms || now_ms - freed_at_ms >= reuse_delay_ms;
+	return freed_at_ms <= 0 || freed_at_ms - now_ms > IPAM_CLOCK_SLACK_MS || now_ms - freed_at_ms >= reuse_delay_ms;
 }

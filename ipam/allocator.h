@@ -23,7 +23,9 @@ struct addr ipam_range_at(const struct prefix *cidr, uint64_t n);
 bool ipam_range_usable(const struct prefix *cidr, const struct addr *a);
 
 /* A given-back address may be given out: it rested; or it was never in use (freed_at_ms 0); or its
- * time lies in the future, which only a store from before a reboot shows (the clock counts from boot). */
+ * time lies well in the future, which only a store from before a reboot shows (the clock counts from
+ * boot). A little in the future is another process that read the clock later and wrote first. */
+enum { IPAM_CLOCK_SLACK_MS = 60000 };
 bool ipam_rested(int64_t freed_at_ms, int64_t now_ms, int64_t reuse_delay_ms);
 
 /* Why there is nothing to give: for the message. */

@@ -447,8 +447,8 @@ static int find_rested(struct ipam_store *s, MDB_txn *txn, const struct prefix *
 	if (err)
 		return err;
 	err = find_rested_from(c, 0, cidr, r, out);
-	if (err == ERR_NOT_FOUND) /* then those of a time that is still to come: from before a reboot */
-		err = find_rested_from(c, r->now_ms + 1, cidr, r, out);
+	if (err == ERR_NOT_FOUND) /* then those of a time far ahead: from before a reboot */
+		err = find_rested_from(c, r->now_ms + IPAM_CLOCK_SLACK_MS + 1, cidr, r, out);
 	mdb_cursor_close(c);
 	return err;
 }
