@@ -136,7 +136,7 @@ static void note_error(struct bgp_session *s, enum bgp_last_kind kind, const str
 		snprintf(s->last_error.text, sizeof s->last_error.text, "%s", text);
 	else
 		snprintf(s->last_error.text, sizeof s->last_error.text, "%s %s%s%s",
-			 kind == BGP_LAST_SENT ? "we said" : "the peer said",
+			 kind == BGP_LAST_SENT ? "sent" : "received",
 			 bgp_fault_name(f->code, f->subcode, name), text ? ": " : "", text ? text : "");
 }
 
