@@ -88,6 +88,19 @@ uint8_t netlink_family(const struct addr *a)
 	return addr_is_v4(a) ? AF_INET : AF_INET6;
 }
 
+const struct nlmsghdr *netlink_message_next(const void **at, size_t *left)
+{
+	const struct nlmsghdr *h = *at;
+	if (*left < sizeof *h || h->nlmsg_len < sizeof *h || h->nlmsg_len > *left)
+		return NULL;
+	size_t step = aligned(h->nlmsg_len);
+	if (step > *left)
+		step = *left;
+	*at = (const char *)h + step;
+	*left -= step;
+	return h;
+}
+
 const void *netlink_message_body(const struct nlmsghdr *h, size_t body_len)
 {
 	if (h->nlmsg_len < HEADER_LEN + aligned(body_len))

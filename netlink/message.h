@@ -37,6 +37,9 @@ void *netlink_put_raw(struct netlink_builder *b, size_t len);
 /* AF_INET or AF_INET6, and the prefix length as rtnetlink counts it. */
 uint8_t netlink_family(const struct addr *a);
 
+/* The next whole message of a datagram, of which *left bytes are left at *at; NULL at its end or
+ * where the rest is none. (libmnl's own mnl_nlmsg_ok() takes lengths from 2 GiB on for negative.) */
+const struct nlmsghdr *netlink_message_next(const void **at, size_t *left);
 /* The family header of a message, or NULL where h is too short for it. h->nlmsg_len must be bytes
  * that are really there. */
 const void *netlink_message_body(const struct nlmsghdr *h, size_t body_len);

@@ -133,8 +133,9 @@ int netlink_socket_receive(struct netlink_socket *s, netlink_message_fn *fn, voi
 			return 0;
 		if (n < 0)
 			return (int)n;
-		int left = (int)n;
-		for (const struct nlmsghdr *h = (const void *)s->buf; mnl_nlmsg_ok(h, left); h = mnl_nlmsg_next(h, &left))
+		const void *at = s->buf;
+		size_t left = (size_t)n;
+		for (const struct nlmsghdr *h; (h = netlink_message_next(&at, &left));)
 			deliver(h, fn, arg);
 	}
 	return 0;
@@ -202,8 +203,9 @@ static int exchange(struct netlink_socket *s, const void *msg, struct exchange *
 		}
 		if (n < 0)
 			return (int)n;
-		int left = (int)n;
-		for (const struct nlmsghdr *h = (const void *)s->buf; mnl_nlmsg_ok(h, left); h = mnl_nlmsg_next(h, &left))
+		const void *at = s->buf;
+		size_t left = (size_t)n;
+		for (const struct nlmsghdr *h; (h = netlink_message_next(&at, &left));)
 			if (h->nlmsg_seq == head.nlmsg_seq && h->nlmsg_pid == s->port)
 				take(x, h);
 	}
