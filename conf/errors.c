@@ -5,15 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool conf_errors_full(const struct conf_errors *errors)
+{
+	return errors->count > CONF_ERRORS_MAX;
+}
+
 void conf_error_add(struct conf_errors *errors, struct conf_place at, const char *path, const char *fmt, ...)
 {
-	if (errors->count > CONF_ERRORS_MAX)
+	if (conf_errors_full(errors))
 		return;
 	if (!errors->at)
 		errors->at = conf_grab(CONF_ERRORS_MAX + 1, sizeof *errors->at);
 	struct conf_error *e = &errors->at[errors->count++];
 	*e = (struct conf_error){.line = at.line, .column = at.column};
-	if (errors->count > CONF_ERRORS_MAX) {
+	if (conf_errors_full(errors)) {
 		snprintf(e->text, sizeof e->text, "more than %d errors: the others are not shown", CONF_ERRORS_MAX);
 		return;
 	}

@@ -9,6 +9,8 @@ enum { CONF_ERRORS_MAX = 100, CONF_QUOTE_MAX = 100 };
 
 void conf_error_add(struct conf_errors *errors, struct conf_place at, const char *path, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+/* No more are kept: what only looks for errors may stop. */
+bool conf_errors_full(const struct conf_errors *errors);
 /* In the order of the file. */
 void conf_errors_sort(struct conf_errors *errors);
 /* text without control characters and cut to a readable length, into buf. */

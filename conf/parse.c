@@ -125,7 +125,7 @@ static void read_map(const struct walk *w, const struct conf_tree *map)
 		conf_error_add(w->errors, map->at, w->path, "%zu keys, expected at most %d", map->count, MAP_KEYS_MAX);
 		return;
 	}
-	for (const struct conf_tree *t = map->first; t; t = t->next)
+	for (const struct conf_tree *t = map->first; t && !conf_errors_full(w->errors); t = t->next)
 		if (!is_duplicate(w, map, t))
 			read_member(w, t);
 }

@@ -44,6 +44,10 @@ class Daemon:
 
     def close(self):
         self.enough.set()
+        try:
+            self.listener.shutdown(socket.SHUT_RDWR)  # wakes accept(), where nobody called
+        except OSError:
+            pass
         self.listener.close()
         self.thread.join(60)
         assert not self.thread.is_alive()

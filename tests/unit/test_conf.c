@@ -400,8 +400,8 @@ START_TEST(lenient_where_it_is_safe)
 	    "node: {name: ~}\npods:\npeers:\n",
 	    "pods: {cidrs: []}\npeers: []\n",
 	    "node: {asn: 5}\npeers: [{address: 10.0.0.2, asn: 5}, {address: 10.0.0.3, asn: internal}]\n",
-	    "node: {asn: 5}\npeers: [{address: 10.0.0.2, asn: 6, import: all}, {address: 10.0.0.3, asn: external, "
-	    "import: none}]\n",
+	    "node: {asn: 5}\npeers: [{address: 10.0.0.2, asn: 6, import: all}]\n",
+	    "node: {asn: 5}\npeers: [{address: 10.0.0.3, asn: external, import: none}]\n",
 	    "---\nnode: {asn: 5}\n...\n",
 	    "\xef\xbb\xbfnode: {asn: 5}\r\n",
 	    "node: {name: 123, router-id: \"10.0.0.1\"}\n",
