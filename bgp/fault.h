@@ -63,7 +63,7 @@ struct bgp_fault {
 	uint8_t attr;      /* the attribute at fault, 0: none */
 	uint8_t data_len;
 	uint8_t data[BGP_FAULT_DATA_MAX]; /* what goes into the NOTIFICATION: the bytes at fault */
-	const char *text;  /* what was expected; static; never NULL where reaction is not BGP_FINE */
+	const char *text;  /* what was expected; static, or the session's; never NULL where reaction is not BGP_FINE */
 };
 
 /* Keeps the worse of *f and the new one; of two equal ones the first. data may be NULL. */

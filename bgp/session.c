@@ -232,7 +232,18 @@ void bgp_session_lost(struct bgp_session *s, enum bgp_slot slot, const char *why
 }
 
 /* Checks what the peer says of itself against what we expect (RFC 4271 section 6.2, RFC 6286). */
-static bool check_open(const struct bgp_session *s, const struct bgp_open *o, struct bgp_fault *f)
+static const char *wrong_as_text(struct bgp_session *s, uint32_t asn)
+{
+	const struct bgp_session_params *p = &s->params;
+	if (p->asn_kind == BGP_ASN_NUMBER)
+		snprintf(s->detail, sizeof s->detail, "the peer has AS %u, configured is AS %u", asn, p->remote_asn);
+	else
+		snprintf(s->detail, sizeof s->detail, "the peer has AS %u, configured is an %s one (ours is %u)", asn,
+			 p->asn_kind == BGP_ASN_INTERNAL ? "internal" : "external", p->local_asn);
+	return s->detail;
+}
+
+static bool check_open(struct bgp_session *s, const struct bgp_open *o, struct bgp_fault *f)
 {
 	const struct bgp_session_params *p = &s->params;
 	bool internal = o->asn == p->local_asn;
@@ -241,8 +252,7 @@ static bool check_open(const struct bgp_session *s, const struct bgp_open *o, st
 	for (unsigned i = 0; i < BGP_FAMILIES; i++)
 		family_fits |= o->families[i] && p->families[i];
 	if (!as_fits)
-		bgp_fault_raise(f, BGP_RESET, BGP_ERR_OPEN, BGP_OPEN_PEER_AS, "the peer has another AS than configured",
-				NULL, 0);
+		bgp_fault_raise(f, BGP_RESET, BGP_ERR_OPEN, BGP_OPEN_PEER_AS, wrong_as_text(s, o->asn), NULL, 0);
 	else if (internal && o->router_id == p->router_id)
 		bgp_fault_raise(f, BGP_RESET, BGP_ERR_OPEN, BGP_OPEN_IDENTIFIER, "the peer has our own router ID", NULL, 0);
 	else if (!family_fits)

@@ -68,6 +68,7 @@ struct bgp_session {
 	uint16_t hold_time_s, keepalive_s; /* negotiated */
 	struct bgp_open sent;
 	struct bgp_last_error last_error;
+	char detail[96]; /* text of a fault that names values: lives as long as the session */
 };
 
 enum bgp_action_kind {

@@ -1,6 +1,7 @@
 #include "rib/decision.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 
 /* A rule either gives each path a number, and the lowest stay, or says of two paths whether one rules the other
  * out. */
@@ -116,7 +117,28 @@ static size_t apply(unsigned index, struct rib_path **at, size_t n)
 	return kept;
 }
 
-struct rib_path *rib_decide(struct rib_path **at, size_t n)
+/* The tie-breaks as one order, for when more paths are equal than may be used. */
+static int by_tie_breaks(const void *x, const void *y)
+{
+	const struct rib_path *a = *(struct rib_path *const *)x, *b = *(struct rib_path *const *)y;
+	for (unsigned i = FIRST_TIE_BREAK; i < RULE_COUNT; i++) {
+		if (rules[i].key && rules[i].key(a) != rules[i].key(b))
+			return rules[i].key(a) < rules[i].key(b) ? -1 : 1;
+		if (rules[i].beats && (rules[i].beats(a, b) || rules[i].beats(b, a)))
+			return rules[i].beats(a, b) ? -1 : 1;
+	}
+	return 0;
+}
+
+static void mark_used(struct rib_path **at, size_t n, unsigned multipath)
+{
+	if (n > multipath)
+		qsort(at, n, sizeof *at, by_tie_breaks);
+	for (size_t i = 0; i < n && i < multipath; i++)
+		at[i]->flags |= RIB_PATH_USED;
+}
+
+struct rib_path *rib_decide(struct rib_path **at, size_t n, unsigned multipath)
 {
 	size_t left = n;
 	for (size_t i = 0; i < n; i++) {
@@ -125,8 +147,7 @@ struct rib_path *rib_decide(struct rib_path **at, size_t n)
 	}
 	for (unsigned rule = 1; rule < RULE_COUNT && left > 0; rule++) {
 		if (rule == FIRST_TIE_BREAK)
-			for (size_t i = 0; i < left; i++)
-				at[i]->flags |= RIB_PATH_USED;
+			mark_used(at, left, multipath);
 		if (left > 1)
 			left = apply(rule, at, left);
 	}

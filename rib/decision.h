@@ -8,8 +8,8 @@
 
 #include "rib/table.h"
 
-/* Sets flags and lost_by of the n paths in at[] and returns the best, NULL where n is 0. at[] is
- * reordered. */
-struct rib_path *rib_decide(struct rib_path **at, size_t n);
+/* Sets flags and lost_by of the n paths in at[] and returns the best, NULL where n is 0. At most multipath paths are
+ * used, those that the tie-breaks like most. at[] is reordered. */
+struct rib_path *rib_decide(struct rib_path **at, size_t n, unsigned multipath);
 /* "local preference", ... for lost_by; "" for one that did not lose. */
 const char *rib_decision_rule(unsigned lost_by);

@@ -78,7 +78,7 @@ struct nhset *nhset_of(struct nhset_table *t, const struct route_nexthop *at, un
 	return intern(t, sorted, n);
 }
 
-struct nhset *nhset_choose(struct nhset_table *t, const struct rib_entry *e, unsigned limit)
+struct nhset *nhset_choose(struct nhset_table *t, const struct rib_entry *e)
 {
 	struct route_nexthop at[ROUTE_NEXTHOPS_MAX];
 	unsigned n = 0;
@@ -86,9 +86,7 @@ struct nhset *nhset_choose(struct nhset_table *t, const struct rib_entry *e, uns
 		return NULL;
 	if (e->path.source->kind == RIB_SOURCE_LOCAL)
 		return intern(t, NULL, 0);
-	if (limit > ROUTE_NEXTHOPS_MAX)
-		limit = ROUTE_NEXTHOPS_MAX;
-	for (const struct rib_path *p = &e->path; p && n < limit; p = p->next)
+	for (const struct rib_path *p = &e->path; p && n < ROUTE_NEXTHOPS_MAX; p = p->next)
 		if (p->flags & RIB_PATH_USED)
 			at[n++] = (struct route_nexthop){.gateway = p->attrs->next_hop, .weight = 1};
 	return nhset_of(t, at, n);

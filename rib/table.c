@@ -28,6 +28,7 @@ struct rib {
 	struct rib_path **scratch;
 	size_t scratch_cap;
 	uint32_t next_source;
+	unsigned multipath;
 };
 
 static struct rib_entry *entry(const struct rib *r, uint32_t at)
@@ -49,7 +50,7 @@ static void add_chunk(struct rib *r)
 	r->chunks[r->chunk_count++] = grown(NULL, CHUNK * sizeof(struct rib_entry));
 }
 
-struct rib *rib_new(void)
+struct rib *rib_new(unsigned multipath)
 {
 	struct rib *r = calloc(1, sizeof *r);
 	if (!r)
@@ -58,6 +59,7 @@ struct rib *rib_new(void)
 	memset(entry(r, 0), 0, sizeof(struct rib_entry));
 	list_init(&r->reading);
 	list_init(&r->idle);
+	r->multipath = multipath;
 	r->bucket_mask = 1023;
 	r->buckets = calloc(r->bucket_mask + 1, sizeof *r->buckets);
 	if (!r->buckets)
@@ -394,7 +396,7 @@ static void decide(struct rib *r, struct rib_entry *e)
 	size_t n = 0;
 	for (struct rib_path *p = e->path_count ? &e->path : NULL; p; p = p->next)
 		r->scratch[n++] = p;
-	struct rib_path *best = rib_decide(r->scratch, n);
+	struct rib_path *best = rib_decide(r->scratch, n, r->multipath);
 	if (best)
 		swap_first(e, best);
 }

@@ -68,7 +68,8 @@ struct rib_entry {
 	struct rib_path path; /* the best one where path_count > 0 */
 };
 
-struct rib *rib_new(void);
+/* multipath: how many equally good paths to a prefix are used, 1 and more. */
+struct rib *rib_new(unsigned multipath);
 void rib_free(struct rib *r);
 
 struct rib_source *rib_source_new(struct rib *r, const struct rib_source *like);

@@ -213,7 +213,7 @@ static void start_tables(struct daemon *d)
 	list_init(&d->dying);
 	bgp_attr_table_init(&d->attrs);
 	nhset_table_init(&d->nhsets);
-	d->rib = rib_new();
+	d->rib = rib_new(d->conf->kernel.multipath);
 	d->local = rib_source_new(d->rib, &(struct rib_source){.kind = RIB_SOURCE_LOCAL});
 }
 
@@ -223,7 +223,7 @@ static int start_kernel(struct daemon *d)
 		.table = d->conf->kernel.table, .metric = d->conf->kernel.metric, .protocol = d->conf->kernel.protocol};
 	if (!d->conf->kernel.install)
 		return 0;
-	d->fib = fib_writer_new(d, &mark, d->conf->kernel.multipath);
+	d->fib = fib_writer_new(d, &mark);
 	if (!d->fib)
 		return -1;
 	d->restarting = fib_writer_adopted(d->fib) > 0;

@@ -26,7 +26,6 @@ struct fib_writer {
 	struct daemon *daemon;
 	struct fib fib;
 	struct rib_cursor cursor;
-	unsigned multipath;
 	struct netlink_socket *requests, *events;
 	ev_io answers_io, events_io;
 	ev_timer resync, retry;
@@ -167,7 +166,7 @@ static bool feed(struct fib_writer *w)
 {
 	struct rib_entry *e;
 	for (unsigned n = 0; n < FEED && (e = rib_cursor_next(&w->cursor)); n++) {
-		struct nhset *s = nhset_choose(&w->daemon->nhsets, e, w->multipath);
+		struct nhset *s = nhset_choose(&w->daemon->nhsets, e);
 		fib_want(&w->fib, &e->prefix, s);
 		nhset_unref(s);
 	}
@@ -249,13 +248,12 @@ static void watch(struct fib_writer *w)
 	ev_timer_start(loop, &w->retry);
 }
 
-struct fib_writer *fib_writer_new(struct daemon *d, const struct route_mark *mark, unsigned multipath)
+struct fib_writer *fib_writer_new(struct daemon *d, const struct route_mark *mark)
 {
 	struct fib_writer *w = calloc(1, sizeof *w);
 	if (!w)
 		abort();
 	w->daemon = d;
-	w->multipath = multipath;
 	w->seq = 1;
 	fib_init(&w->fib, &d->nhsets, mark);
 	w->fib.held = true; /* until it is clear what came from a former life */

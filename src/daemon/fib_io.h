@@ -11,7 +11,7 @@ struct daemon;
 struct fib_writer;
 
 /* Reads what the kernel has of ours. NULL after saying why. */
-struct fib_writer *fib_writer_new(struct daemon *d, const struct route_mark *mark, unsigned multipath);
+struct fib_writer *fib_writer_new(struct daemon *d, const struct route_mark *mark);
 /* Leaves the kernel as it is. */
 void fib_writer_free(struct fib_writer *w);
 

@@ -107,7 +107,6 @@ static void lost(struct peer *p, enum bgp_slot slot, const char *why)
 {
 	struct bgp_actions acts;
 	bgp_actions_clear(&acts);
-	log_remote(&p->limit, LOG_LEVEL_DEBUG, p->subject, "connection lost: %s", why);
 	bgp_session_lost(&p->session, slot, why, clock_now(), &acts);
 	carry_out(p, &acts);
 }
@@ -435,12 +434,23 @@ static void session_down(struct peer *p)
 {
 	export_leave(p);
 	log_warn(p->subject, "down: %s", p->session.last_error.kind ? p->session.last_error.text : "stopped");
+	p->error_logged_at = p->session.last_error.at;
 	if (p->source)
 		p->source->owner = NULL;
 	daemon_bury_source(p->daemon, p->source);
 	p->source = NULL;
 	/* RFC 4724 section 4.1: the Restart State bit is for the first session of a life only */
 	p->session.restarting = false;
+}
+
+/* Why a connection ended, once each; a session that was up has its own line. */
+static void log_last_error(struct peer *p)
+{
+	const struct bgp_last_error *e = &p->session.last_error;
+	if (e->at.ms == p->error_logged_at.ms)
+		return;
+	p->error_logged_at = e->at;
+	log_remote(&p->limit, e->kind == BGP_LAST_TCP ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, p->subject, "no session: %s", e->text);
 }
 
 static void carry_out(struct peer *p, const struct bgp_actions *acts)
@@ -469,6 +479,7 @@ static void carry_out(struct peer *p, const struct bgp_actions *acts)
 			break;
 		}
 	}
+	log_last_error(p);
 	set_timer(p);
 }
 

@@ -35,6 +35,7 @@ struct peer {
 	ev_timer timer;
 	struct tick timer_at;
 	struct log_limit limit;
+	struct tick error_logged_at; /* session.last_error.at of the one that was logged */
 
 	/* while Established */
 	struct rib_source *source;
