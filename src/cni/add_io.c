@@ -257,6 +257,8 @@ static int connect_host(struct add *a, struct cni_error *e)
 		if (!err)
 			err = cni_route_add(a->host, &a->host_end, &pod, NULL, &mark, e);
 	}
+	if (err == CNI_EXISTS)
+		err = e->code = CNI_TRY_AGAIN; /* the next ADD is given another address */
 	return err;
 }
 

@@ -154,7 +154,7 @@ int cni_route_add(struct netlink_socket *s, const struct netlink_link *l, const 
 	int err = run(s, &m, len, e, "add the route", prefix_format(prefix, text));
 	if (err != -EEXIST)
 		return err ? e->code : 0;
-	cni_fail(e, CNI_TRY_AGAIN, "a route to %s is there already, and it is not this pod's", text);
+	cni_fail(e, CNI_EXISTS, "a route to %s is there already, and it is not through %s", text, l->name);
 	return cni_fail_details(e, "see: ip route show table %u %s", mark->table, text);
 }
 

@@ -30,7 +30,7 @@ int cni_link_up(struct netlink_socket *s, const struct netlink_link *l, const ch
 int cni_addr_add(struct netlink_socket *s, const struct netlink_link *l, const struct addr *a, struct cni_error *e);
 int cni_neigh_set(struct netlink_socket *s, const struct netlink_link *l, const struct addr *a,
 		  const uint8_t mac[CNI_MAC_LEN], struct cni_error *e);
-/* A route to prefix through the device, by the gateway where that is not NULL. CNI_TRY_AGAIN where
+/* A route to prefix through the device, by the gateway where that is not NULL. CNI_EXISTS where
  * another route is in its place. */
 int cni_route_add(struct netlink_socket *s, const struct netlink_link *l, const struct prefix *prefix,
 		  const struct addr *gateway, const struct route_mark *mark, struct cni_error *e);

@@ -101,8 +101,10 @@ int main(void)
 	char *text = cni_read_all(STDIN_FILENO, &len, &e);
 	if (!text && !(commanded && strcmp(env.command, "DEL") == 0)) /* DEL does without */
 		return answer_error(r.version, &e);
-	if (!commanded && !len)
+	if (!commanded && !len) {
+		free(text);
 		return about();
+	}
 	int err = cni_request_parse(&env, text ? text : "", text ? len : 0, &r, &e);
 	if (!err)
 		err = run(&r, &e);
