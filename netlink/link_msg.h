@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LINK_NAME_MAX = 16, LINK_ALIAS_MAX = 256, LINK_KIND_MAX = 16, LINK_MAC_LEN = 6, NETLINK_LINK_MESSAGE_MAX = 1024 };
+enum { LINK_NAME_MAX = 16, LINK_ALIAS_MAX = 256, LINK_KIND_MAX = 16, LINK_MAC_LEN = 6 };
+enum { NETLINK_LINK_MESSAGE_MAX = 1024 };
 
 struct netlink_link {
 	uint32_t ifindex;

@@ -25,7 +25,8 @@ struct add {
 	struct netlink_link host_end, pod_end;
 };
 
-static const struct route_mark pod_mark = {.table = 254, .protocol = 4 /* static: an administrator's, as seen inside */};
+/* Protocol 4 is "static": seen from inside, an administrator made them. */
+static const struct route_mark pod_mark = {.table = 254, .protocol = 4};
 
 /* --- before anything changes */
 

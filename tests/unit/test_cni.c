@@ -361,7 +361,8 @@ START_TEST(foreign_results_are_taken_leniently)
 	ck_assert_int_eq(prev_of("{\"ips\":[{\"address\":\"10.0.0.1/24\"}],\"routes\":[{\"dst\":\"10.1.0.0/16\"}]}", &p), 0);
 	ck_assert(p.addr_count == 1 && p.route_count == 1 && !p.routes[0].gateway.b[15]);
 	/* an address of another interface is not ours to check */
-	ck_assert_int_eq(prev_of("{\"interfaces\":[{\"name\":\"eth0\",\"sandbox\":\"x\"},{\"name\":\"net1\",\"sandbox\":\"x\"}],"
+	ck_assert_int_eq(prev_of("{\"interfaces\":[{\"name\":\"eth0\",\"sandbox\":\"x\"},"
+				 "{\"name\":\"net1\",\"sandbox\":\"x\"}],"
 				 "\"ips\":[{\"address\":\"10.0.0.1/24\",\"interface\":1}]}", &p), 0);
 	ck_assert_uint_eq(p.addr_count, 0);
 	ck_assert_int_eq(prev_of("[]", &p), 6);
