@@ -248,7 +248,7 @@ break_daemon() {
 	say "n1 loses its daemon: kill -9 of underlayd, under a ping from n1-p1 to n2-p1 every 20 ms"
 	pods_known n1 "$dir/pods"
 	ip -n ul-n1 route show proto 171 >"$dir/routes"
-	ip netns exec ul-n1 ip -o monitor route >"$dir/events" 2>&1 </dev/null &
+	ip netns exec ul-n1 ip -4 -o monitor route >"$dir/events" 2>&1 </dev/null &
 	local monitor=$!
 	start_ping n1-p1 n2-p1
 	kill -KILL "$(cat "$lab_run/n1/underlayd.pid")"

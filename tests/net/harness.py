@@ -280,7 +280,7 @@ class RouteMonitor(Process):
     """Every change of a route in a namespace, from the moment start() returns."""
 
     def start(self):
-        self.spawn("stdbuf", "-oL", "ip", "-o", "monitor", "route")
+        self.spawn("stdbuf", "-oL", "ip", "-4", "-o", "monitor", "route")
         probe = "198.51.100.255/32"  # a change of ours shows that it listens
 
         def listening():
