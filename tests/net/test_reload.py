@@ -1,0 +1,73 @@
+"""SIGHUP: what changed is applied, what did not keeps its session, and a bad file changes nothing."""
+import signal
+
+from harness import holds_for, wait_until
+from switches import KINDS, Neighbor
+
+POD = "10.244.1.0/24"
+
+
+def two_switches(net):
+    ns, tors = net.ns("node", router=True), []
+    for i, kind in enumerate(["bird", "frr"]):
+        tor = net.ns(f"tor{i}", router=True)
+        net.link(ns, f"eth{i}", f"10.0.{i}.1/30", tor, "eth0", f"10.0.{i}.2/30")
+        tors.append(net.add(KINDS[kind](tor, net.subdir(f"tor{i}"), f"tor{i}", f"10.0.{i}.2",
+                                        [Neighbor(f"10.0.{i}.2", 64512 + i, f"10.0.{i}.1", 64701)],
+                                        [f"10.244.{20 + i}.0/24"])).start())
+    return ns, tors
+
+
+def config(*peers, cidr=POD, **more):
+    return {"node": {"name": "node", "asn": 64701, "router-id": "10.0.0.1"},
+            "pods": {"cidrs": [cidr], "cluster-cidrs": ["10.244.0.0/16"]},
+            "peers": [{"name": f"tor{i}", "address": f"10.0.{i}.2", "asn": 64512 + i, "hold-time": "3s", **more}
+                      for i in peers]}
+
+
+def reload(node, new_config):
+    start = len(node.log())
+    node.configure(new_config)
+    node.popen.send_signal(signal.SIGHUP)
+    return node.wait_log(r"reload: .*(applied|nothing was changed)", 20, start).group(0)
+
+
+def test_peers_come_and_go_without_touching_the_others(net):
+    ns, tors = two_switches(net)
+    node = net.underlayd(ns, config(0)).start().wait_established("tor0")
+    assert "1 changes applied" in reload(node, config(0, 1))
+    node.wait_established("tor0", "tor1")
+    assert node.peer("tor0")["established_count"] == 1
+    wait_until(lambda: set(ns.our_routes()) == {POD, "10.244.20.0/24", "10.244.21.0/24"}, 20, "both switches' routes are there",
+               ns.our_routes)
+    assert "0 changes applied" in reload(node, config(0, 1))
+    assert "1 changes applied" in reload(node, config(1))
+    wait_until(lambda: set(ns.our_routes()) == {POD, "10.244.21.0/24"}, 20, "the first one's routes are gone", ns.our_routes)
+    wait_until(lambda: not tors[0].established(), 20, "the first one knows")
+    assert node.peer("tor1")["established_count"] == 1
+    assert list(node.peers()) == ["tor1"]
+
+
+def test_changed_policy_and_changed_cidr(net):
+    ns, tors = two_switches(net)
+    node = net.underlayd(ns, config(0)).start().wait_established("tor0")
+    tors[0].wait_route(POD)
+    reload(node, config(0, export="none"))
+    tors[0].wait_no_route(POD)
+    reload(node, config(0, cidr="10.244.9.0/24"))
+    tors[0].wait_route("10.244.9.0/24")
+    wait_until(lambda: set(ns.our_routes()) == {"10.244.9.0/24", "10.244.20.0/24"}, 20, "the blackhole follows", ns.our_routes)
+    tors[0].wait_no_route(POD)
+
+
+def test_a_bad_file_or_a_change_that_needs_a_restart_changes_nothing(net):
+    ns, _ = two_switches(net)
+    node = net.underlayd(ns, config(0)).start().wait_established("tor0")
+    before = ns.our_routes()
+    bad = config(0)
+    bad["peers"][0]["hold-time"] = "1s"
+    for wrong in (bad, {**config(0), "kernel": {"metric": 77}}, "peers: [\n"):
+        assert "nothing was changed" in reload(node, wrong)
+    holds_for(lambda: node.established("tor0") and node.peer("tor0")["established_count"] == 1 and ns.our_routes() == before,
+              1, "everything is as before")
+    assert "hold-time" in node.log()
