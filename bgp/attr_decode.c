@@ -402,7 +402,7 @@ static void check_mandatory(struct decoder *d, bool classic)
 		missing = BGP_ATTR_AS_PATH;
 	if (!d->has_origin)
 		missing = BGP_ATTR_ORIGIN;
-	if (missing) {
+	if (missing && d->out->fault.reaction < BGP_WITHDRAW) {
 		bgp_fault_raise(&d->out->fault, BGP_WITHDRAW, BGP_ERR_UPDATE, BGP_UPDATE_MISSING,
 				"a mandatory attribute is missing", &missing, 1);
 		d->out->fault.attr = missing;

@@ -40,6 +40,7 @@ void bgp_fault_raise(struct bgp_fault *f, enum bgp_reaction reaction, uint8_t co
 	f->reaction = reaction;
 	f->code = code;
 	f->subcode = subcode;
+	f->attr = 0; /* the caller names it, where there is one */
 	f->text = text;
 	f->data_len = (uint8_t)(len < BGP_FAULT_DATA_MAX ? len : BGP_FAULT_DATA_MAX);
 	if (data && f->data_len)
