@@ -170,8 +170,8 @@ void bgp_open_decode(const uint8_t *body, size_t len, struct bgp_open *out, stru
 	bool extended = false;
 	if (cursor_ok(&c))
 		check_fixed(out, fault);
-	if (params_len == PARAM_EXTENDED && cursor_left(&c) && *c.p == PARAM_EXTENDED) {
-		extended = true;
+	if (params_len && cursor_left(&c) && *c.p == PARAM_EXTENDED) {
+		extended = true; /* whatever the short length says: RFC 9072 section 2 */
 		cursor_u8(&c);
 		params_len = cursor_u16(&c);
 	}
