@@ -169,9 +169,10 @@ static bool read_as4_path(struct decoder *d, struct cursor *v)
 
 static bool read_as4_aggregator(struct decoder *d, struct cursor *v)
 {
-	if (!(d->context & BGP_ATTR_AS2) || cursor_left(v) != 8)
+	struct cursor whole = *v;
+	if (!(d->context & BGP_ATTR_AS2) || cursor_left(v) != 8 || cursor_u32(v) == 0)
 		return false;
-	d->as4_aggregator = *v;
+	d->as4_aggregator = whole;
 	return true;
 }
 
