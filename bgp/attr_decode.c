@@ -355,8 +355,9 @@ static void merge_as_path(struct decoder *d)
 	struct writer w = writer_of(bytes, sizeof bytes);
 	unsigned old = path_count(d->as_path, 2), fresh = path_count(d->as4_path, 4);
 	struct cursor agg = d->aggregator;
-	/* an AGGREGATOR with a real AS says that the last speaker was a new one: RFC 6793 section 4.2.3 */
-	bool use_new = fresh && fresh <= old && !(d->has_aggregator && cursor_u16(&agg) != BGP_AS_TRANS);
+	/* both aggregators, but the old one with a real AS: an old speaker has aggregated since, RFC 6793 section 4.2.3 */
+	bool stale = d->has_aggregator && cursor_left(&d->as4_aggregator) && cursor_u16(&agg) != BGP_AS_TRANS;
+	bool use_new = fresh && fresh <= old && !stale;
 	widen(&w, d->as_path, use_new ? old - fresh : old);
 	if (use_new)
 		writer_bytes(&w, d->as4_path.p, cursor_left(&d->as4_path));
