@@ -351,7 +351,7 @@ static void widen(struct writer *w, struct cursor path, unsigned keep)
 
 static void merge_as_path(struct decoder *d)
 {
-	uint8_t bytes[CANONICAL_MAX / 2];
+	uint8_t bytes[2 * BGP_MESSAGE_MAX];
 	struct writer w = writer_of(bytes, sizeof bytes);
 	unsigned old = path_count(d->as_path, 2), fresh = path_count(d->as4_path, 4);
 	struct cursor agg = d->aggregator;
@@ -361,6 +361,7 @@ static void merge_as_path(struct decoder *d)
 	widen(&w, d->as_path, use_new ? old - fresh : old);
 	if (use_new)
 		writer_bytes(&w, d->as4_path.p, cursor_left(&d->as4_path));
+	d->canonical.failed |= !writer_ok(&w);
 	bgp_attr_put(&d->canonical, BGP_FLAG_TRANSITIVE, BGP_ATTR_AS_PATH, bytes, writer_len(&w));
 	d->set.as_path_len = (uint16_t)writer_len(&w);
 	d->set.as_path_at = (uint16_t)(writer_len(&d->canonical) - writer_len(&w));
