@@ -14,6 +14,7 @@ struct decoder {
 	struct bgp_attr_block *out;
 	uint8_t seen[32];
 	bool has_origin, has_as_path, has_next_hop, has_aggregator;
+	uint8_t aggregator_flags;
 	struct cursor as4_path, as4_aggregator; /* kept for the merge at the end, RFC 6793 section 4.2.3 */
 	struct cursor as_path, aggregator;      /* their 2-byte forms */
 	struct writer canonical;
@@ -307,6 +308,8 @@ static void take_known(struct decoder *d, const struct row *row, const struct bg
 		raise(d, row->wrong, row->subcode, item, row->name);
 		return;
 	}
+	if (item->code == BGP_ATTR_AGGREGATOR)
+		d->aggregator_flags = item->flags & 0xf0;
 	if (row->drop || waits_for_merge(d, item->code))
 		return;
 	bgp_attr_put(&d->canonical, item->flags & 0xf0, item->code, item->value.p, cursor_left(&item->value));
@@ -379,7 +382,7 @@ static void merge_aggregator(struct decoder *d)
 		writer_u32(&w, asn);
 		writer_bytes(&w, agg.p, 4);
 	}
-	bgp_attr_put(&d->canonical, OPTIONAL_TRANSITIVE, BGP_ATTR_AGGREGATOR, wide, sizeof wide);
+	bgp_attr_put(&d->canonical, d->aggregator_flags, BGP_ATTR_AGGREGATOR, wide, sizeof wide);
 }
 
 static void finish(struct decoder *d)

@@ -67,7 +67,7 @@ static void put_u32(struct writer *w, uint8_t flags, uint8_t code, uint32_t v)
 	bgp_attr_put(w, flags, code, b, sizeof b);
 }
 
-static void put_aggregator_as2(struct writer *w, struct cursor value)
+static void put_aggregator_as2(struct writer *w, uint8_t flags, struct cursor value)
 {
 	uint8_t b[6];
 	struct writer p = writer_of(b, sizeof b);
@@ -75,9 +75,9 @@ static void put_aggregator_as2(struct writer *w, struct cursor value)
 	uint32_t asn = cursor_u32(&value);
 	put_as_number(&p, asn, false);
 	writer_bytes(&p, value.p, 4);
-	bgp_attr_put(w, BGP_FLAG_OPTIONAL | BGP_FLAG_TRANSITIVE, BGP_ATTR_AGGREGATOR, b, sizeof b);
+	bgp_attr_put(w, flags, BGP_ATTR_AGGREGATOR, b, sizeof b);
 	if (asn > 0xffff)
-		bgp_attr_put(w, BGP_FLAG_OPTIONAL | BGP_FLAG_TRANSITIVE, BGP_ATTR_AS4_AGGREGATOR, whole.p, 8);
+		bgp_attr_put(w, flags, BGP_ATTR_AS4_AGGREGATOR, whole.p, 8);
 }
 
 /* NEXT_HOP, LOCAL_PREF and the path are written by hand before the rest. */
@@ -115,7 +115,7 @@ size_t bgp_attrs_export(const struct bgp_attrs *a, const struct bgp_export *e, u
 		if (!copied(&item, e))
 			continue;
 		if (item.code == BGP_ATTR_AGGREGATOR && !e->as4)
-			put_aggregator_as2(&w, item.value);
+			put_aggregator_as2(&w, item.flags, item.value);
 		else
 			bgp_attr_put(&w, item.flags, item.code, item.value.p, cursor_left(&item.value));
 	}
