@@ -25,7 +25,7 @@ struct decoder {
 struct row {
 	const char *name;
 	uint8_t flags;                /* optional and transitive bits as they must be */
-	enum bgp_reaction wrong;      /* for wrong flags, length or value */
+	enum bgp_reaction wrong;      /* for wrong length or value */
 	bool drop;                    /* no part of the canonical form */
 	uint8_t subcode;
 	bool (*read)(struct decoder *, struct cursor *value); /* false: wrong */
@@ -293,17 +293,30 @@ static bool waits_for_merge(const struct decoder *d, uint8_t code)
 	return (d->context & BGP_ATTR_AS2) && (code == BGP_ATTR_AS_PATH || code == BGP_ATTR_AGGREGATOR);
 }
 
+static const char *wrong_flags(const struct row *row, uint8_t flags)
+{
+	if ((flags & (BGP_FLAG_OPTIONAL | BGP_FLAG_TRANSITIVE)) != row->flags)
+		return "attribute flags do not fit its type";
+	if (row->flags != OPTIONAL_TRANSITIVE && flags & BGP_FLAG_PARTIAL)
+		return "Partial on an attribute that is not optional transitive";
+	return NULL;
+}
+
+/* Wrong flags withdraw, RFC 7606 section 3 (c), whatever a wrong value does; but the AS4 attributes are never more
+ * than dropped (RFC 6793 section 6). */
+static enum bgp_reaction wrong_flags_reaction(const struct row *row)
+{
+	return row->drop && row->wrong == BGP_DISCARD ? BGP_DISCARD : BGP_WITHDRAW;
+}
+
 static void take_known(struct decoder *d, const struct row *row, const struct bgp_attr_item *item)
 {
 	struct cursor value = item->value;
-	if ((item->flags & (BGP_FLAG_OPTIONAL | BGP_FLAG_TRANSITIVE)) != row->flags) {
-		raise(d, row->wrong, BGP_UPDATE_FLAGS, item, "attribute flags do not fit its type");
+	const char *text = wrong_flags(row, item->flags);
+	if (text)
+		raise(d, wrong_flags_reaction(row), BGP_UPDATE_FLAGS, item, text);
+	if (text && row->wrong != BGP_RESET) /* an MP attribute still says which routes are withdrawn */
 		return;
-	}
-	if (row->flags != OPTIONAL_TRANSITIVE && item->flags & BGP_FLAG_PARTIAL) {
-		raise(d, row->wrong, BGP_UPDATE_FLAGS, item, "Partial on an attribute that is not optional transitive");
-		return;
-	}
 	if (!row->read(d, &value)) {
 		raise(d, row->wrong, row->subcode, item, row->name);
 		return;
