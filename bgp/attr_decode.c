@@ -428,6 +428,17 @@ static void check_mandatory(struct decoder *d, bool classic)
 	}
 }
 
+/* Of a family whose addresses we know. A zero one would pass as our own. */
+static void check_mp_next_hop(struct decoder *d)
+{
+	const struct bgp_mp_reach *r = &d->out->reach;
+	if (!r->known || addr_is_unicast(&r->next_hop) || d->out->fault.reaction >= BGP_WITHDRAW)
+		return;
+	bgp_fault_raise(&d->out->fault, BGP_WITHDRAW, BGP_ERR_UPDATE, BGP_UPDATE_NEXT_HOP,
+			"the next hop in MP_REACH_NLRI is no unicast address", r->next_hop.b, sizeof r->next_hop.b);
+	d->out->fault.attr = BGP_ATTR_MP_REACH;
+}
+
 static struct bgp_attrs *intern(struct decoder *d, struct bgp_attr_table *t, const struct addr *mp_next_hop)
 {
 	struct bgp_attrs like = d->set;
@@ -483,6 +494,8 @@ void bgp_attrs_decode(struct bgp_attr_table *t, unsigned context, struct cursor 
 	bool mp = out->reach.present && cursor_left(&out->reach.nlri);
 	if (classic || mp)
 		check_mandatory(&d, classic);
+	if (mp)
+		check_mp_next_hop(&d);
 	finish(&d);
 	if (!writer_ok(&d.canonical))
 		bgp_fault_raise(&out->fault, BGP_WITHDRAW, BGP_ERR_UPDATE, BGP_UPDATE_LENGTH, "attributes too long to keep",
