@@ -484,9 +484,11 @@ void bgp_attrs_decode(struct bgp_attr_table *t, unsigned context, struct cursor 
 	d.out = out;
 	d.set.local_pref = BGP_DEFAULT_LOCAL_PREF;
 	d.canonical = writer_of(d.bytes, sizeof d.bytes);
-	out->empty = cursor_left(&block) == 0;
-	while (bgp_attr_next(&block, &item))
+	out->empty = true;
+	while (bgp_attr_next(&block, &item)) {
 		take(&d, &item);
+		out->empty &= item.code == BGP_ATTR_MP_REACH || item.code == BGP_ATTR_MP_UNREACH;
+	}
 	out->complete = cursor_ok(&block);
 	if (!out->complete)
 		bgp_fault_raise(&out->fault, BGP_WITHDRAW, BGP_ERR_UPDATE, BGP_UPDATE_ATTR_LIST,

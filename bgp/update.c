@@ -100,28 +100,21 @@ static bool withdraws(const struct bgp_update *u)
 	return cursor_left(&u->part[0].withdrawn.bytes) || cursor_left(&u->part[1].withdrawn.bytes);
 }
 
+/* Nothing at all, or MP_UNREACH_NLRI alone and empty: RFC 4724 section 2. */
 static void find_end_of_rib(struct bgp_update *u, const struct bgp_attr_block *block)
 {
 	if (u->fault.reaction != BGP_FINE || announces(u) || withdraws(u) || u->foreign_family)
 		return;
-	if (block->empty && !block->unreach.present) {
-		u->end_of_rib = true;
-		u->end_of_rib_family = BGP_IPV4_UNICAST;
-	} else if (block->unreach.present && block->unreach.known && !block->reach.present) {
-		u->end_of_rib = true;
-		u->end_of_rib_family = block->unreach.family;
-	}
+	u->end_of_rib = block->empty && !block->reach.present;
+	u->end_of_rib_family = block->unreach.present ? block->unreach.family : BGP_IPV4_UNICAST;
 }
 
 /* Without a route to withdraw, treat-as-withdraw would hide the fault (RFC 7606 section 5.2); and where the
  * framing broke, MP_REACH_NLRI may be among what could not be read. */
-static void harden(struct bgp_update *u, const struct bgp_attr_block *block)
+static void harden(struct bgp_update *u)
 {
-	if (u->fault.reaction != BGP_WITHDRAW || announces(u) || u->foreign_family)
-		return;
-	if (block->empty)
-		return;
-	u->fault.reaction = BGP_RESET;
+	if (u->fault.reaction == BGP_WITHDRAW && !announces(u) && !u->foreign_family)
+		u->fault.reaction = BGP_RESET;
 }
 
 static void check_first_as(const struct bgp_update_context *ctx, struct bgp_update *u)
@@ -164,7 +157,7 @@ void bgp_update_decode(const struct bgp_update_context *ctx, const uint8_t *body
 					 block.unreach.nlri);
 	out->part[1].announced = take_mp(ctx, out, block.reach.present, block.reach.known, block.reach.family,
 					 block.reach.nlri);
-	harden(out, &block);
+	harden(out);
 	check_first_as(ctx, out);
 	find_end_of_rib(out, &block);
 	if (out->fault.reaction >= BGP_WITHDRAW)
