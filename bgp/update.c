@@ -127,9 +127,11 @@ static void check_first_as(const struct bgp_update_context *ctx, struct bgp_upda
 	}
 }
 
-static void drop_attrs(struct bgp_update *u)
+static void drop_attrs(struct bgp_update *u, bool needed)
 {
 	for (unsigned i = 0; i < BGP_UPDATE_PARTS; i++) {
+		if (needed && cursor_left(&u->part[i].announced.bytes))
+			continue;
 		bgp_attrs_unref(u->part[i].attrs);
 		u->part[i].attrs = NULL;
 	}
@@ -158,15 +160,15 @@ void bgp_update_decode(const struct bgp_update_context *ctx, const uint8_t *body
 	out->part[1].announced = take_mp(ctx, out, block.reach.present, block.reach.known, block.reach.family,
 					 block.reach.nlri);
 	harden(out);
+	drop_attrs(out, true); /* those of a family that is passed over */
 	check_first_as(ctx, out);
 	find_end_of_rib(out, &block);
-	if (out->fault.reaction >= BGP_WITHDRAW)
-		drop_attrs(out);
+	drop_attrs(out, out->fault.reaction < BGP_WITHDRAW);
 }
 
 void bgp_update_fini(struct bgp_update *u)
 {
-	drop_attrs(u);
+	drop_attrs(u, false);
 }
 
 static size_t put_prefixes(struct writer *w, enum bgp_family family, const struct prefix *prefixes, size_t n)
