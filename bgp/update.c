@@ -33,7 +33,7 @@ static bool may_be_routed(const struct prefix *p, enum bgp_family family)
 	if (prefix_is_default(p))
 		return true;
 	if (family == BGP_IPV4_UNICAST)
-		return p->addr.b[12] != 0 && p->addr.b[12] != 127 && p->addr.b[12] < 224;
+		return (p->addr.b[12] != 0 || prefix_plen(p) < 8) && p->addr.b[12] != 127 && p->addr.b[12] < 224;
 	return p->addr.b[0] != 0xff && !addr_is_link_local(&p->addr);
 }
 
