@@ -175,7 +175,7 @@ static size_t put_prefixes(struct writer *w, enum bgp_family family, const struc
 {
 	unsigned start = family_start(family);
 	size_t i;
-	for (i = 0; i < n; i++) {
+	for (i = 0; writer_ok(w) && i < n; i++) {
 		unsigned len = prefixes[i].len - start, bytes = (len + 7) / 8;
 		if (writer_left(w) < 1 + bytes)
 			break;
