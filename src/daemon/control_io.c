@@ -129,8 +129,12 @@ static bool start_answer(struct client *c, struct json_object *args)
 	size_t n = args ? json_object_array_length(args) : 0;
 	if (n > ARGS_MAX)
 		return false;
-	for (size_t i = 0; i < n; i++)
-		c->args[i] = json_object_get_string(json_object_array_get_idx(args, i));
+	for (size_t i = 0; i < n; i++) {
+		struct json_object *word = json_object_array_get_idx(args, i);
+		if (!json_object_is_type(word, json_type_string))
+			return false;
+		c->args[i] = json_object_get_string(word);
+	}
 	c->show = (struct show){.daemon = c->server->daemon, .args = c->args, .arg_count = (unsigned)n};
 	return true;
 }
@@ -153,7 +157,7 @@ static void take_request(struct client *c, const char *line)
 		put_error(c, "unknown command", "the client and the daemon may be of different versions");
 		answer_over(c);
 	} else if (!start_answer(c, args) || c->show.arg_count > known->args_max) {
-		put_error(c, "too many words", known->args);
+		put_error(c, "too many arguments, or one that is no string", known->args);
 		answer_over(c);
 	} else {
 		c->next = next;

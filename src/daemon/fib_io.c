@@ -205,7 +205,12 @@ static bool push(struct fib_writer *w)
 	size_t len = 0;
 	while (BATCH_BYTES - len >= NETLINK_ROUTE_MESSAGE_MAX && !w->waiting[w->seq & (WINDOW - 1)] &&
 	       fib_next(&w->fib, &intent)) {
-		len += netlink_route_encode((uint8_t *)buf + len, BATCH_BYTES - len, op_of(intent.op), w->seq, &intent.route);
+		size_t n = netlink_route_encode((uint8_t *)buf + len, BATCH_BYTES - len, op_of(intent.op), w->seq, &intent.route);
+		if (!n) { /* never sent, so nobody would answer */
+			fib_done(&w->fib, intent.entry, -EINVAL, "this route cannot be said in netlink", clock_now());
+			continue;
+		}
+		len += n;
 		w->waiting[w->seq++ & (WINDOW - 1)] = intent.entry;
 	}
 	if (len == 0)
