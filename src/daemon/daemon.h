@@ -29,6 +29,7 @@ struct daemon {
 	struct rib *rib;
 	struct rib_source *local;      /* our own CIDRs */
 	struct list peers, groups;     /* struct peer.node, struct group.node */
+	struct list goodbyes;          /* connections that are being closed, peer_io.c */
 	struct list dying;             /* sources whose paths are being withdrawn: struct dying.node */
 	uint64_t group_bits;           /* update group numbers in use */
 	struct rib_import_context imports;

@@ -211,6 +211,7 @@ static void start_tables(struct daemon *d)
 	list_init(&d->peers);
 	list_init(&d->groups);
 	list_init(&d->dying);
+	list_init(&d->goodbyes);
 	bgp_attr_table_init(&d->attrs);
 	nhset_table_init(&d->nhsets);
 	d->rib = rib_new(d->conf->kernel.multipath);
@@ -264,6 +265,7 @@ void daemon_stop(struct daemon *d)
 	fib_writer_free(d->fib); /* before the peers: what they take along no longer reaches the kernel */
 	list_each(n, tmp, &d->peers)
 		peer_free(container_of(n, struct peer, node), 0);
+	peer_end_goodbyes(d);
 	while (flush_dying(d, FLUSH_BUDGET))
 		;
 	rib_free(d->rib);

@@ -44,7 +44,7 @@ static void reject(struct listener *l, int fd, const struct addr *from)
 	log_remote(&l->limit, LOG_LEVEL_WARN, "listener",
 		   "connection from %s turned away: no peer has this address (add it under peers: if it should have)",
 		   addr_format(from, text));
-	peer_turn_away(l->daemon->loop, fd, bytes, bgp_notification_encode(bytes, sizeof bytes, &f));
+	peer_turn_away(l->daemon, fd, bytes, bgp_notification_encode(bytes, sizeof bytes, &f));
 }
 
 static void on_connection(struct ev_loop *loop, ev_io *w, int revents)

@@ -26,6 +26,7 @@ static void carry_out(struct peer *p, const struct bgp_actions *acts);
  * sending side is shut, and the rest is read away for a moment. */
 
 struct goodbye {
+	struct list node;
 	ev_io io;
 	ev_timer timer;
 };
@@ -35,7 +36,14 @@ static void goodbye_end(struct ev_loop *loop, struct goodbye *g)
 	ev_io_stop(loop, &g->io);
 	ev_timer_stop(loop, &g->timer);
 	close(g->io.fd);
+	list_remove(&g->node);
 	free(g);
+}
+
+void peer_end_goodbyes(struct daemon *d)
+{
+	list_each(n, tmp, &d->goodbyes)
+		goodbye_end(d->loop, container_of(n, struct goodbye, node));
 }
 
 static void goodbye_read(struct ev_loop *loop, ev_io *w, int revents)
@@ -53,7 +61,7 @@ static void goodbye_timeout(struct ev_loop *loop, ev_timer *w, int revents)
 	goodbye_end(loop, w->data);
 }
 
-void peer_turn_away(struct ev_loop *loop, int fd, const void *bytes, size_t len)
+void peer_turn_away(struct daemon *d, int fd, const void *bytes, size_t len)
 {
 	struct goodbye *g = calloc(1, sizeof *g);
 	if (len && write(fd, bytes, len) < 0)
@@ -66,8 +74,9 @@ void peer_turn_away(struct ev_loop *loop, int fd, const void *bytes, size_t len)
 	ev_io_init(&g->io, goodbye_read, fd, EV_READ);
 	ev_timer_init(&g->timer, goodbye_timeout, LINGER_S, 0.);
 	g->io.data = g->timer.data = g;
-	ev_io_start(loop, &g->io);
-	ev_timer_start(loop, &g->timer);
+	list_append(&d->goodbyes, &g->node);
+	ev_io_start(d->loop, &g->io);
+	ev_timer_start(d->loop, &g->timer);
 }
 
 /* --- connections */
@@ -100,7 +109,7 @@ static void conn_close(struct peer *p, enum bgp_slot slot)
 	if (connecting)
 		close(fd);
 	else
-		peer_turn_away(p->daemon->loop, fd, NULL, 0);
+		peer_turn_away(p->daemon, fd, NULL, 0);
 }
 
 static void lost(struct peer *p, enum bgp_slot slot, const char *why)
@@ -489,7 +498,7 @@ static void turn_away(struct peer *p, int fd, const struct bgp_actions *acts)
 	for (unsigned i = 0; i < acts->count; i++) {
 		if (acts->action[i].kind != BGP_ACT_SEND)
 			continue;
-		peer_turn_away(p->daemon->loop, fd, acts->bytes + acts->action[i].at, acts->action[i].len);
+		peer_turn_away(p->daemon, fd, acts->bytes + acts->action[i].at, acts->action[i].len);
 		return;
 	}
 	close(fd);

@@ -66,4 +66,6 @@ void peer_send(struct peer *p, struct block *b);
 size_t peer_pending(const struct peer *p);
 /* Says goodbye with these bytes (may be 0) on a connection that belongs to no session and closes it in a moment, so
  * that the other side can read them. Takes fd over. */
-void peer_turn_away(struct ev_loop *loop, int fd, const void *bytes, size_t len);
+void peer_turn_away(struct daemon *d, int fd, const void *bytes, size_t len);
+/* Ends the goodbyes that are under way, at once. */
+void peer_end_goodbyes(struct daemon *d);
