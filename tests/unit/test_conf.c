@@ -403,7 +403,7 @@ START_TEST(lenient_where_it_is_safe)
 	    "node: {asn: 5}\npeers: [{address: 10.0.0.2, asn: 6, import: all}]\n",
 	    "node: {asn: 5}\npeers: [{address: 10.0.0.3, asn: external, import: none}]\n",
 	    "---\nnode: {asn: 5}\n...\n",
-	    "\xef\xbb\xbfnode: {asn: 5}\r\n",
+	    ("\xef\xbb\xbf" "node: {asn: 5}\r\n"),
 	    "node: {name: 123, router-id: \"10.0.0.1\"}\n",
 	    "pods: {cidrs: ['10.1.0.0/16'], cluster-cidrs: [10.2.0.0/16], reuse-delay: 0}\n",
 	};
