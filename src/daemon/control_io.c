@@ -50,8 +50,6 @@ struct control_server {
 	struct log_limit limit;
 };
 
-static void pump(struct client *c);
-
 static void answer_over(struct client *c)
 {
 	json_object_put(c->request);
@@ -79,6 +77,11 @@ static void put_line(struct client *c, struct json_object *o)
 {
 	size_t len;
 	const char *text = json_object_to_json_string_length(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &len);
+	if (c->out_at) { /* what is out makes room */
+		c->out_len -= c->out_at;
+		memmove(c->out, c->out + c->out_at, c->out_len);
+		c->out_at = 0;
+	}
 	if (c->out_len + len + 1 > c->out_cap) {
 		c->out_cap = (c->out_len + len + 1) * 2;
 		c->out = realloc(c->out, c->out_cap);
@@ -186,6 +189,14 @@ static bool next_line(struct client *c)
 	return true;
 }
 
+static void set_watcher(struct ev_loop *loop, ev_io *w, bool on)
+{
+	if (on)
+		ev_io_start(loop, w);
+	else
+		ev_io_stop(loop, w);
+}
+
 static void pump(struct client *c)
 {
 	struct ev_loop *loop = c->server->daemon->loop;
@@ -207,12 +218,14 @@ static void pump(struct client *c)
 	}
 	if (c->out_at == c->out_len)
 		c->out_at = c->out_len = 0;
-	if (c->out_len || c->next)
-		ev_io_start(loop, &c->writer);
-	else if (c->ended)
+	bool busy = c->out_len || c->next;
+	if (!busy && c->ended) {
 		client_free(c);
-	else
-		ev_io_stop(loop, &c->writer);
+		return;
+	}
+	/* one at a time: what it asks next is read when its answer is out */
+	set_watcher(loop, &c->writer, busy);
+	set_watcher(loop, &c->reader, !busy && !c->ended);
 }
 
 static void on_writable(struct ev_loop *loop, ev_io *w, int revents)
@@ -226,17 +239,10 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct client *c = w->data;
 	(void)revents;
-	if (c->in_len == sizeof c->in || c->next) { /* its earlier request first */
-		if (c->in_len == sizeof c->in)
-			ev_io_stop(loop, w);
-		pump(c);
-		return;
-	}
 	ssize_t n = read(w->fd, c->in + c->in_len, sizeof c->in - c->in_len);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		ev_io_stop(loop, w);
 		c->ended = true;
 	} else {
 		c->in_len += (size_t)n;

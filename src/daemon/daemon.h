@@ -23,6 +23,7 @@ struct listener;
 struct daemon {
 	struct ev_loop *loop;
 	const char *conf_file;
+	const char *socket_option;     /* -s: goes before control.socket; NULL: not given */
 	struct conf *conf;             /* owned; what runs now */
 	struct bgp_attr_table attrs;
 	struct nhset_table nhsets;
@@ -56,7 +57,10 @@ void daemon_stop(struct daemon *d);
 void daemon_reload(struct daemon *d);
 
 /* The running time of one turn's work. */
-enum { DAEMON_TURN_MS = 5, DAEMON_RESTART_WAIT_MS = 60000, DAEMON_RESTART_QUIET_MS = 3000 };
+enum { DAEMON_TURN_MS = 5, DAEMON_RESTART_WAIT_MS = 60000, DAEMON_RESTART_QUIET_MS = 10000 };
+
+/* The configuration in d->conf_file with what the command line overrides; NULL with every error in *errors. */
+struct conf *daemon_load(const struct daemon *d, struct conf_errors *errors);
 
 /* A source whose session ended: its paths go, a slice a turn. Takes the source over. */
 void daemon_bury_source(struct daemon *d, struct rib_source *s);

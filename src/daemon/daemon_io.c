@@ -85,11 +85,14 @@ static void on_idle(struct ev_loop *loop, ev_idle *w, int revents)
 
 /* --- restart: when have the peers told all they know? */
 
+/* One that knows graceful restart says so itself; of others a silence must do. */
 static bool has_told_all(const struct peer *p, struct tick now)
 {
-	if (bgp_session_state(&p->session) != BGP_ESTABLISHED)
+	enum bgp_slot slot = bgp_session_slot(&p->session);
+	if (slot == BGP_SLOTS)
 		return false;
-	return p->end_of_rib_received || tick_since_ms(p->last_update_at, now) >= DAEMON_RESTART_QUIET_MS;
+	return p->end_of_rib_received || (!p->session.conn[slot].open.restart.present &&
+					  tick_since_ms(p->last_update_at, now) >= DAEMON_RESTART_QUIET_MS);
 }
 
 static bool all_peers_told(const struct daemon *d, struct tick now)
@@ -294,10 +297,20 @@ static bool needs_restart(const struct conf *a, const struct conf *b)
 	       a->kernel.protocol != b->kernel.protocol || a->kernel.multipath != b->kernel.multipath;
 }
 
+struct conf *daemon_load(const struct daemon *d, struct conf_errors *errors)
+{
+	struct conf *c = conf_load_file(d->conf_file, errors);
+	if (c && d->socket_option) {
+		free(c->control_socket);
+		c->control_socket = strdup(d->socket_option);
+	}
+	return c;
+}
+
 void daemon_reload(struct daemon *d)
 {
 	struct conf_errors errors = {0};
-	struct conf *next = conf_load_file(d->conf_file, &errors);
+	struct conf *next = daemon_load(d, &errors);
 	char text[1024];
 	for (size_t i = 0; i < errors.count; i++)
 		log_error("reload", "%s", conf_error_format(&errors.at[i], d->conf_file, text, sizeof text));

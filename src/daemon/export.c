@@ -257,15 +257,18 @@ static void add_entry(struct batch *b, struct rib_entry *e)
 	bool accepted = rib_export_accepts(g->policy, g->words.ibgp, e);
 	if (accepted && !b->only && !(e->flags & RIB_ENTRY_BEST_CHANGED))
 		return; /* only its further next hops changed */
-	if (!accepted && !must_withdraw(b, e))
+	bool withdrawn = !accepted && must_withdraw(b, e);
+	if (!accepted && (!b->only || list_empty(&g->members)))
+		mark_sent(g, e, false); /* laggards do not look at the bit, so with no members it is nobody's */
+	if (!accepted && !withdrawn)
 		return;
 	i->attrs = accepted ? e->path.attrs : NULL;
 	i->from = accepted ? e->path.source->owner : NULL;
 	i->from_had_other = e->flags & RIB_ENTRY_SOURCE_CHANGED;
 	i->prefix = e->prefix;
 	b->count++;
-	if (accepted || !b->only)
-		mark_sent(g, e, accepted);
+	if (accepted)
+		mark_sent(g, e, true);
 }
 
 static void run(struct daemon *d, struct group *g, struct peer *only)

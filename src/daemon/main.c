@@ -71,10 +71,11 @@ static int read_options(int argc, char **argv, struct options *o)
 	return EXIT_CONFIG;
 }
 
-static struct conf *load(const char *file)
+static struct conf *load(const struct daemon *d)
 {
+	const char *file = d->conf_file;
 	struct conf_errors errors = {0};
-	struct conf *c = conf_load_file(file, &errors);
+	struct conf *c = daemon_load(d, &errors);
 	char text[1024];
 	for (size_t i = 0; i < errors.count; i++)
 		fprintf(stderr, "%s\n", conf_error_format(&errors.at[i], file, text, sizeof text));
@@ -104,21 +105,18 @@ int main(int argc, char **argv)
 	int status = read_options(argc, argv, &o);
 	if (status >= 0)
 		return status;
-	struct conf *conf = load(o.config);
-	if (!conf)
+	struct daemon d = {.conf_file = o.config, .socket_option = o.socket, .lock_fd = -1};
+	d.conf = load(&d);
+	if (!d.conf)
 		return EXIT_CONFIG;
 	if (o.check) {
 		printf("%s: fine\n", o.config);
-		conf_free(conf);
+		conf_free(d.conf);
 		return EXIT_SUCCESS;
 	}
 	log_open("underlayd", o.verbose);
 	signal(SIGPIPE, SIG_IGN);
-	if (o.socket) {
-		free(conf->control_socket);
-		conf->control_socket = strdup(o.socket);
-	}
-	struct daemon d = {.loop = ev_default_loop(0), .conf_file = o.config, .conf = conf, .lock_fd = -1};
+	d.loop = ev_default_loop(0);
 	if (daemon_start(&d) == 0)
 		ev_run(d.loop, 0);
 	else

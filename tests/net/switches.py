@@ -51,6 +51,7 @@ class Bird(Switch):
 
     def write(self):
         lines = [f"router id {self.router_id};", "log stderr all;", "protocol device {}",
+                 "protocol kernel { merge paths on; ipv4 { export where source = RTS_BGP; }; }",
                  "protocol static announced { ipv4;"]
         lines += [f"  route {prefix} unreachable;" for prefix in self.announced] + ["}"]
         for i, n in enumerate(self.neighbors):

@@ -166,3 +166,5 @@ def test_a_peer_that_does_not_read_costs_the_others_nothing(net):
     wait_until(lambda: up_to_date(good), 60, "the good one is up to date", lambda: f"{len(good.told)} prefixes")
     assert memory() - before < 8192, f"{memory() - before} KB more for a peer that does not read"
     wait_until(lambda: up_to_date(lazy), 60, "the lazy one has the latest of everything", lambda: f"{len(lazy.told)} prefixes")
+    for name in ("n1", "n2"):
+        assert node.peer(name)["advertised"] == left

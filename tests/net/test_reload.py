@@ -71,3 +71,11 @@ def test_a_bad_file_or_a_change_that_needs_a_restart_changes_nothing(net):
     holds_for(lambda: node.established("tor0") and node.peer("tor0")["established_count"] == 1 and ns.our_routes() == before,
               1, "everything is as before")
     assert "hold-time" in node.log()
+
+
+def test_reload_with_a_socket_from_the_command_line(net):
+    ns, _ = two_switches(net)
+    node = net.underlayd(ns, config(0))
+    node.socket_path = node.dir / "elsewhere"
+    node.start(True, "-s", node.socket_path).wait_established("tor0")
+    assert "1 changes applied" in reload(node, config(0, 1))

@@ -1,0 +1,103 @@
+"""The control socket against clients that a shell script would write, and worse."""
+import json
+import os
+import socket
+
+import pytest
+
+from harness import wait_until
+
+CONFIG = {"node": {"name": "n", "asn": 64700, "router-id": "10.0.0.1"}, "kernel": {"install": False},
+          "peers": [{"name": f"p{i}", "address": f"10.0.{i // 250}.{i % 250 + 2}", "asn": 64800, "passive": True,
+                     "import": "all"} for i in range(600)]}
+
+
+@pytest.fixture
+def node(net):
+    return net.underlayd(net.ns("n"), CONFIG).start()
+
+
+def dial(node):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    s.settimeout(10)
+    s.connect(str(node.socket_path))
+    return s
+
+
+def read_all(s):
+    data = b""
+    while more := s.recv(65536):
+        data += more
+    return [json.loads(line) for line in data.splitlines()]
+
+
+def request(command, *args):
+    return json.dumps({"command": command, "args": args}).encode() + b"\n"
+
+
+@pytest.mark.parametrize("line", [
+    b"\n", b"hello\n", b"{}\n", b"[]\n", b"{\"command\": 5}\n", b"{\"command\": \"show-peers\", \"args\": [null]}\n",
+    b"{\"command\": \"show-routes\", \"args\": [null, {}]}\n", b"{\"command\": \"show-peers\", \"args\": \"x\"}\n",
+    b"{\"command\": \"show-peers\", \"args\": [\"a\", \"b\", \"c\"]}\n", b"{\"command\": \"format-disk\"}\n", b"\xff\xfe\x00\n",
+    b"{\"command\": \"show-routes\", \"args\": [\"10.0.0.0/99\"]}\n", b"{\"command\": \"show-routes\", \"args\": [\"for\", \"here\"]}\n",
+    b"[" * 3000 + b"\n", b"x" * 10000 + b"\n", b"{\"command\": \"show-peers\", \"args\": [" + b"\"\"," * 900 + b"\"\"]}\n"])
+def test_bad_request(node, line):
+    s = dial(node)
+    s.sendall(line)
+    s.shutdown(socket.SHUT_WR)
+    answers = read_all(s)
+    assert answers and "error" in answers[0] and answers[0]["error"], answers
+    assert node.status()["node"] == "n"
+
+
+def test_several_requests_at_once_and_half_closed(node):
+    s = dial(node)
+    s.sendall(request("show-peers") + request("show-status") + request("show-peers", "p7"))
+    s.shutdown(socket.SHUT_WR)
+    answers = read_all(s)
+    assert [i for i, a in enumerate(answers) if a == {"done": True}] == [600, 602, 604]
+    assert answers[603]["row"]["name"] == "p7"
+
+
+def test_a_request_in_pieces_and_one_without_an_end(node):
+    s = dial(node)
+    for byte in request("show-status"):
+        s.sendall(bytes([byte]))
+    s.sendall(b"{\"command\":")
+    s.shutdown(socket.SHUT_WR)
+    answers = read_all(s)
+    assert answers[0]["row"]["node"] == "n" and answers[1] == {"done": True}
+
+
+def cpu_ticks(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_clients_that_do_not_read_cost_nothing(node):
+    """Answers longer than any socket buffer, clients that ask again, say nothing, or close one way: no spinning, no
+    growth, and others are served."""
+    silent = []
+    for _ in range(10):
+        s = dial(node)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.sendall(request("show-peers") * 40)
+        silent.append(s)
+    silent[0].shutdown(socket.SHUT_WR)
+    wait_until(lambda: node.status(), 10, "others are served")
+    before, waited = cpu_ticks(node.pid), 0
+    while waited < 20:  # answers of others, which take some time of their own
+        assert node.status()["node"] == "n"
+        waited += 1
+    pace = cpu_ticks(node.pid) - before
+    assert pace < 0.5 * waited * os.sysconf("SC_CLK_TCK"), f"{pace} ticks for {waited} answers: it spins"
+    answers = read_all(silent[0])
+    assert sum(a == {"done": True} for a in answers) == 40
+
+
+def test_too_many_clients(node):
+    many = [dial(node) for _ in range(70)]
+    for s in many[:20]:
+        s.close()
+    wait_until(lambda: node.status(), 10, "there is room again")
