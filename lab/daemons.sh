@@ -127,7 +127,7 @@ start_node() { # NAME ASN ADDRESS CIDR
 	write_underlay_yaml "$@" >"$dir/underlay.yaml"
 	"$top/underlayd" --check -c "$dir/underlay.yaml" >"$dir/check.log" 2>&1 ||
 		die "underlayd refuses the lab's own configuration: $(cat "$dir/check.log")"
-	setsid ip netns exec "ul-$1" "$top/underlayd" -f -c "$dir/underlay.yaml" >>"$dir/underlayd.log" 2>&1 </dev/null &
+	setsid ip netns exec "$lab_prefix$1" "$top/underlayd" -f -c "$dir/underlay.yaml" >>"$dir/underlayd.log" 2>&1 </dev/null &
 	echo $! >"$dir/underlayd.pid"
 	disown
 }
@@ -142,13 +142,13 @@ underlayc_of() { # NODE ARGUMENT...
 cni() {
 	local node
 	node=$(node_of "$2")
-	in_ns "$node" env CNI_COMMAND="$1" CNI_CONTAINERID="lab-$2" CNI_NETNS="/run/netns/ul-$2" CNI_IFNAME=eth0 \
+	in_ns "$node" env CNI_COMMAND="$1" CNI_CONTAINERID="lab-$2" CNI_NETNS="/run/netns/$lab_prefix$2" CNI_IFNAME=eth0 \
 		CNI_PATH="$top" CNI_ARGS="K8S_POD_NAMESPACE=lab;K8S_POD_NAME=$2" "$top/underlay" <<-END
 			{"cniVersion": "1.0.0", "name": "underlay", "type": "underlay", "runDir": "$lab_run/$node"}
 		END
 }
 
-pod_address() { ip -n "ul-$1" -4 -o address show dev eth0 | awk '{ sub("/.*", "", $4); print $4 }'; }
+pod_address() { ip -n "$lab_prefix$1" -4 -o address show dev eth0 | awk '{ sub("/.*", "", $4); print $4 }'; }
 address_of() { # pod or node
 	if names node | grep -qx "$1"; then node_address "$1"; else pod_address "$1"; fi
 }

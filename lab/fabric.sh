@@ -12,14 +12,14 @@ node_address() { row_of node "$1" | awk '{ print $3 }'; }
 in_ns() { # NAME COMMAND...
 	local name=$1
 	shift
-	ip netns exec "ul-$name" "$@"
+	ip netns exec "$lab_prefix$name" "$@"
 }
 
 lab_namespaces() { names pod; names node; names switch; }
 
 make_namespace() {
-	ip netns add "ul-$1"
-	ip -n "ul-$1" link set lo up
+	ip netns add "$lab_prefix$1"
+	ip -n "$lab_prefix$1" link set lo up
 }
 
 make_router() {
@@ -31,13 +31,13 @@ make_router() {
 make_link() { # SWITCH ADDRESS PEER ADDRESS
 	local port="to-$3" other="to-$1"
 	if names node | grep -qx "$3"; then
-		other=eth$(ip -n "ul-$3" -o link show type veth | wc -l)
+		other=eth$(ip -n "$lab_prefix$3" -o link show type veth | wc -l)
 	fi
-	ip -n "ul-$1" link add "$port" type veth peer name "$other" netns "ul-$3"
-	ip -n "ul-$1" address add "$2/30" dev "$port"
-	ip -n "ul-$3" address add "$4/30" dev "$other"
-	ip -n "ul-$1" link set "$port" up
-	ip -n "ul-$3" link set "$other" up
+	ip -n "$lab_prefix$1" link add "$port" type veth peer name "$other" netns "$lab_prefix$3"
+	ip -n "$lab_prefix$1" address add "$2/30" dev "$port"
+	ip -n "$lab_prefix$3" address add "$4/30" dev "$other"
+	ip -n "$lab_prefix$1" link set "$port" up
+	ip -n "$lab_prefix$3" link set "$other" up
 }
 
 # What an installer gives a node: its own address, and a default route over every uplink. And what a
@@ -45,14 +45,14 @@ make_link() { # SWITCH ADDRESS PEER ADDRESS
 give_static_routes() {
 	local node address uplinks switch here peer there
 	while read -r node _ address _; do
-		ip -n "ul-$node" address add "$address/32" dev lo
+		ip -n "$lab_prefix$node" address add "$address/32" dev lo
 		uplinks=()
 		while read -r switch here peer there; do
 			[ "$peer" = "$node" ] || continue
 			uplinks+=(nexthop via "$here")
-			ip -n "ul-$switch" route add "$address/32" via "$there"
+			ip -n "$lab_prefix$switch" route add "$address/32" via "$there"
 		done < <(rows link)
-		ip -n "ul-$node" route add default "${uplinks[@]}"
+		ip -n "$lab_prefix$node" route add default "${uplinks[@]}"
 	done < <(rows node)
 }
 
@@ -75,7 +75,7 @@ stop_by_pid_file() { # FILE SIGNAL
 	local pid name
 	pid=$(cat "$1" 2>/dev/null) || return 0
 	name=$(basename "$(dirname "$1")")
-	if [ -n "$pid" ] && [ "$(ip netns identify "$pid" 2>/dev/null)" = "ul-$name" ]; then
+	if [ -n "$pid" ] && [ "$(ip netns identify "$pid" 2>/dev/null)" = "$lab_prefix$name" ]; then
 		kill "-$2" "$pid" 2>/dev/null || true
 		until_gone "$pid"
 	fi
@@ -97,10 +97,10 @@ remove_fabric() {
 		[ ! -e "$file" ] || stop_by_pid_file "$file" TERM
 	done
 	for name in $(lab_namespaces); do
-		[ -e "/run/netns/ul-$name" ] || continue
-		left=$(ip netns pids "ul-$name" | tr '\n' ' ')
-		[ -z "$left" ] || note "process $left still holds namespace ul-$name open (a shell?); it is left alone"
-		ip netns delete "ul-$name"
+		[ -e "/run/netns/$lab_prefix$name" ] || continue
+		left=$(ip netns pids "$lab_prefix$name" | tr '\n' ' ')
+		[ -z "$left" ] || note "process $left still holds namespace $lab_prefix$name open (a shell?); it is left alone"
+		ip netns delete "$lab_prefix$name"
 	done
 	rm -rf "$lab_run"
 }

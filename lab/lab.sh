@@ -99,8 +99,8 @@ lab_summary() {
 
 lab_shell() { # NAME
 	need_root "entering a namespace" "lab shell $1"
-	[ -e "/run/netns/ul-$1" ] ||
-		die "there is no $1 in the lab; it has: $(ls /run/netns 2>/dev/null | sed -n 's/^ul-//p' | tr '\n' ' ')(./setup lab starts it)"
+	[ -e "/run/netns/$lab_prefix$1" ] ||
+		die "there is no $1 in the lab; it has: $(ls /run/netns 2>/dev/null | sed -n "s/^$lab_prefix//p" | tr '\n' ' ')(./setup lab starts it)"
 	export LAB=$lab_run/$1 LAB_NAME=$1 PATH="$top:$PATH"
 	[ -d "$LAB" ] || LAB=$lab_run/$(node_of "$1")
 	export UNDERLAY_SOCKET=$LAB/control
@@ -110,5 +110,5 @@ lab_shell() { # NAME
 	birdc() { command birdc -s "$LAB/bird.ctl" "$@"; }
 	vtysh() { command vtysh --vty_socket "$LAB" "$@"; }
 	export -f underlayc birdc vtysh
-	exec ip netns exec "ul-$1" bash --rcfile "$top/lab/shellrc"
+	exec ip netns exec "$lab_prefix$1" bash --rcfile "$top/lab/shellrc"
 }

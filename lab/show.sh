@@ -60,11 +60,11 @@ ribs_agree() { # NODE: every other node's pods are routed by the kernel
 	done
 }
 next_hops() { # NODE PREFIX
-	ip -n "ul-$1" -j route show proto 171 exact "$2" | jq '[.[] | select(.gateway) , .nexthops[]?] | length'
+	ip -n "$lab_prefix$1" -j route show proto 171 exact "$2" | jq '[.[] | select(.gateway) , .nexthops[]?] | length'
 }
 routed() { [ "$(next_hops "$1" "$2")" -gt 0 ]; }
 routed_ways() { [ "$(next_hops "$1" "$2")" = "$3" ]; } # NODE PREFIX COUNT
-via() { ip -n "ul-$1" route show proto 171 | grep -qw "via $2"; } # NODE GATEWAY
+via() { ip -n "$lab_prefix$1" route show proto 171 | grep -qw "via $2"; } # NODE GATEWAY
 not_via() { ! via "$@"; }
 neither_via_tor_a() { not_via n1 172.31.11.1 && not_via n2 172.31.12.1; }
 both_ways_again() { routed_ways n1 10.244.2.0/24 2 && routed_ways n2 10.244.1.0/24 2; }
@@ -85,9 +85,9 @@ show_node() {
 	show "underlayc show peers" underlayc_of n1 show peers
 	show "underlayc show routes" underlayc_of n1 show routes
 	show "underlayc show pods" underlayc_of n1 show pods
-	show "ip route show proto 171" ip -n ul-n1 route show proto 171
+	show "ip route show proto 171" ip -n "${lab_prefix}n1" route show proto 171
 	claim "the pod prefix of n1 is covered by a blackhole route" \
-		sh -c "ip -n ul-n1 route show proto 171 | grep -q '^blackhole 10.244.1.0/24'"
+		sh -c "ip -n "${lab_prefix}n1" route show proto 171 | grep -q '^blackhole 10.244.1.0/24'"
 	claim "n1 knows two pods" [ "$(underlayc_of n1 -j show pods | jq -s 'flatten | length')" = 2 ]
 }
 
@@ -146,7 +146,7 @@ ping_everyone() {
 # --- what the packets look like on the way
 
 start_capture() { # NAME DEVICE FILE
-	ip netns exec "ul-$1" tcpdump -l -n --immediate-mode -i "$2" 'ip and not tcp port 179' >"$3" 2>"$3.err" </dev/null &
+	ip netns exec "$lab_prefix$1" tcpdump -l -n --immediate-mode -i "$2" 'ip and not tcp port 179' >"$3" 2>"$3.err" </dev/null &
 	captures+=($!)
 	until_captured "$3.err" 'listening on'
 }
@@ -195,7 +195,7 @@ no_other_packet() { # DIR A B
 
 start_ping() { # FROM TO
 	ping_log=$(mktemp)
-	ip netns exec "ul-$1" stdbuf -oL ping -n -i 0.02 "$(pod_address "$2")" >"$ping_log" 2>&1 </dev/null &
+	ip netns exec "$lab_prefix$1" stdbuf -oL ping -n -i 0.02 "$(pod_address "$2")" >"$ping_log" 2>&1 </dev/null &
 	ping_pid=$!
 	until_replies 25
 }
@@ -214,12 +214,12 @@ stop_ping() {
 
 break_switch() {
 	say "tor-a dies: kill -9 of BIRD, under a ping from n1-p1 to n2-p1 every 20 ms"
-	show "ip route show proto 171" ip -n ul-n1 route show proto 171
+	show "ip route show proto 171" ip -n "${lab_prefix}n1" route show proto 171
 	start_ping n1-p1 n2-p1
 	kill -KILL "$(cat "$lab_run/tor-a/bird.pid")"
 	until_true "no route of n1 and n2 goes through tor-a" "$hold_time" neither_via_tor_a
 	gone_ms=$took_ms
-	show "ip route show proto 171" ip -n ul-n1 route show proto 171
+	show "ip route show proto 171" ip -n "${lab_prefix}n1" route show proto 171
 	claim "n1 still has the pods of n2, through tor-b" routed n1 10.244.2.0/24
 	show "underlayc show peers" underlayc_of n1 show peers
 	until_replies 50
@@ -230,7 +230,7 @@ break_switch() {
 	until_replies 50
 	stop_ping
 	switch_sent=$ping_sent switch_lost=$ping_lost
-	show "ip route show proto 171" ip -n ul-n1 route show proto 171
+	show "ip route show proto 171" ip -n "${lab_prefix}n1" route show proto 171
 	note "$switch_lost of $switch_sent packets were lost from before the death to after the return"
 	# A packet each 20 ms: more than one second of silence would be a path that did not fail over.
 	claim "traffic between the dual-homed nodes went on" [ "$switch_lost" -le 50 ]
@@ -247,14 +247,14 @@ break_daemon() {
 	dir=$(mktemp -d)
 	say "n1 loses its daemon: kill -9 of underlayd, under a ping from n1-p1 to n2-p1 every 20 ms"
 	pods_known n1 "$dir/pods"
-	ip -n ul-n1 route show proto 171 >"$dir/routes"
-	ip netns exec ul-n1 ip -4 -o monitor route >"$dir/events" 2>&1 </dev/null &
+	ip -n "${lab_prefix}n1" route show proto 171 >"$dir/routes"
+	ip netns exec "${lab_prefix}n1" ip -4 -o monitor route >"$dir/events" 2>&1 </dev/null &
 	local monitor=$!
 	start_ping n1-p1 n2-p1
 	kill -KILL "$(cat "$lab_run/n1/underlayd.pid")"
 	until_true "underlayc says that the daemon is not there" 10 daemon_gone n1
 	until_replies 100
-	ip -n ul-n1 route show proto 171 | cmp -s - "$dir/routes" || not_true "the routes stay without the daemon"
+	ip -n "${lab_prefix}n1" route show proto 171 | cmp -s - "$dir/routes" || not_true "the routes stay without the daemon"
 	say "underlayd of n1 starts again"
 	start_node $(row_of node n1)
 	until_true "n1 has $(peers_of n1) established sessions" 60 established n1 "$(peers_of n1)"
@@ -265,7 +265,7 @@ break_daemon() {
 	kill "$monitor" && wait "$monitor" || true
 	daemon_sent=$ping_sent daemon_lost=$ping_lost
 	show "underlayc show pods" underlayc_of n1 show pods
-	ip -n ul-n1 route show proto 171 | diff "$dir/routes" - || not_true "ip route show proto 171 is the same as before"
+	ip -n "${lab_prefix}n1" route show proto 171 | diff "$dir/routes" - || not_true "ip route show proto 171 is the same as before"
 	! grep -w 'proto 171' "$dir/events" || not_true "no route of ours was changed on the way (ip monitor saw these)"
 	note "$daemon_lost of $daemon_sent packets were lost; ip route show proto 171 is the same, ip monitor route saw no change"
 	claim "no packet was lost" [ "$daemon_lost" = 0 ]
