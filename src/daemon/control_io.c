@@ -38,7 +38,8 @@ struct client {
 	const char *args[ARGS_MAX];
 	show_next_fn *next;
 	struct show show;
-	bool ended; /* the other side will send no more */
+	bool ended;    /* the other side will send no more */
+	bool skipping; /* the rest of a line that was too long */
 };
 
 struct control_server {
@@ -173,11 +174,11 @@ static bool next_line(struct client *c)
 	char line[REQUEST_MAX];
 	char *end = memchr(c->in, '\n', c->in_len);
 	if (!end) {
-		if (c->in_len == sizeof c->in) {
+		if (c->in_len == sizeof c->in && !c->skipping)
 			put_error(c, "the request is too long", "at most 4095 bytes and a newline");
+		c->skipping |= c->in_len == sizeof c->in;
+		if (c->skipping)
 			c->in_len = 0;
-			c->ended = true;
-		}
 		return false;
 	}
 	size_t len = (size_t)(end - c->in);
@@ -185,7 +186,9 @@ static bool next_line(struct client *c)
 	line[len] = '\0';
 	c->in_len -= len + 1;
 	memmove(c->in, end + 1, c->in_len);
-	take_request(c, line);
+	if (!c->skipping)
+		take_request(c, line);
+	c->skipping = false;
 	return true;
 }
 

@@ -40,14 +40,14 @@ def request(command, *args):
     b"{\"command\": \"show-routes\", \"args\": [null, {}]}\n", b"{\"command\": \"show-peers\", \"args\": \"x\"}\n",
     b"{\"command\": \"show-peers\", \"args\": [\"a\", \"b\", \"c\"]}\n", b"{\"command\": \"format-disk\"}\n", b"\xff\xfe\x00\n",
     b"{\"command\": \"show-routes\", \"args\": [\"10.0.0.0/99\"]}\n", b"{\"command\": \"show-routes\", \"args\": [\"for\", \"here\"]}\n",
-    b"[" * 3000 + b"\n", b"x" * 10000 + b"\n", b"{\"command\": \"show-peers\", \"args\": [" + b"\"\"," * 900 + b"\"\"]}\n"])
+    b"[" * 3000 + b"\n", b"x" * 10000 + b"\n", b"{\"command\": \"show-peers\", \"args\": [" + b"\"\"," * 900 + b"\"\"]}\n"], ids=lambda line: line[:40].decode("latin1"))
 def test_bad_request(node, line):
     s = dial(node)
-    s.sendall(line)
+    s.sendall(line + request("show-status"))
     s.shutdown(socket.SHUT_WR)
     answers = read_all(s)
     assert answers and "error" in answers[0] and answers[0]["error"], answers
-    assert node.status()["node"] == "n"
+    assert answers[1]["row"]["node"] == "n" and answers[2:] == [{"done": True}], answers
 
 
 def test_several_requests_at_once_and_half_closed(node):

@@ -15,7 +15,7 @@ def leave_routes_behind(wire):
 
 def test_waits_for_a_peer_that_is_slow_to_talk(wire):
     leave_routes_behind(wire)
-    node = wire.underlayd(passive=True).start()
+    node = wire.underlayd(passive=True, hold_time="90s").start()
     peer = Speaker.connect(wire.tor, "10.0.0.2", "10.0.0.1").establish(64512, more=GRACEFUL, hold=90)
     node.wait_established("tor")
     holds_for(lambda: set(OLD) <= set(wire.node.our_routes()), 5, "the routes of before, while the peer prepares")
@@ -32,7 +32,7 @@ def test_waits_for_a_peer_that_is_slow_to_talk(wire):
 
 def test_a_peer_without_graceful_restart_is_done_when_it_is_silent(wire):
     leave_routes_behind(wire)
-    node = wire.underlayd(passive=True).start()
+    node = wire.underlayd(passive=True, hold_time="90s").start()
     peer = Speaker.connect(wire.tor, "10.0.0.2", "10.0.0.1").establish(64512, hold=90)
     node.wait_established("tor")
     peer.send(update(OLD[:1], "10.0.0.2", [64512]))
