@@ -1,6 +1,8 @@
 # The lab's wires: namespaces, links, addresses, and their removal. Sourced by lab.sh. Every namespace
 # is named ul-NAME, everything on disk is under $lab_run, every process started has a pid file there.
-lab_run=/run/underlay-lab
+# With another prefix ./setup check runs a lab of its own beside yours.
+lab_prefix=${UNDERLAY_LAB_PREFIX:-ul-}
+lab_run=/run/underlay-lab${UNDERLAY_LAB_PREFIX:+-${UNDERLAY_LAB_PREFIX%-}}
 
 # rows KIND: the lines of lab/topology of that kind, without the kind.
 rows() { sed -n "s/^$1[ \t]\{1,\}//p" "$top/lab/topology"; }

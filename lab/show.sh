@@ -66,6 +66,7 @@ routed() { [ "$(next_hops "$1" "$2")" -gt 0 ]; }
 routed_ways() { [ "$(next_hops "$1" "$2")" = "$3" ]; } # NODE PREFIX COUNT
 via() { ip -n "$lab_prefix$1" route show proto 171 | grep -qw "via $2"; } # NODE GATEWAY
 not_via() { ! via "$@"; }
+blackhole_covers() { ip -n "$lab_prefix$1" route show proto 171 | grep -q "^blackhole $2"; } # NODE PREFIX
 neither_via_tor_a() { not_via n1 172.31.11.1 && not_via n2 172.31.12.1; }
 both_ways_again() { routed_ways n1 10.244.2.0/24 2 && routed_ways n2 10.244.1.0/24 2; }
 
@@ -87,7 +88,7 @@ show_node() {
 	show "underlayc show pods" underlayc_of n1 show pods
 	show "ip route show proto 171" ip -n "${lab_prefix}n1" route show proto 171
 	claim "the pod prefix of n1 is covered by a blackhole route" \
-		sh -c "ip -n "${lab_prefix}n1" route show proto 171 | grep -q '^blackhole 10.244.1.0/24'"
+		blackhole_covers n1 10.244.1.0/24
 	claim "n1 knows two pods" [ "$(underlayc_of n1 -j show pods | jq -s 'flatten | length')" = 2 ]
 }
 

@@ -143,6 +143,23 @@ suite_numbers() { # XML: tests failures errors skipped
 	echo
 }
 
+# The lab dies with status 1 as soon as something it shows is not true. This one stands beside a lab
+# that you may have running, and is taken down again.
+lab_test() {
+	local status=0
+	export UNDERLAY_LAB_PREFIX=ulcheck-
+	attempt "The lab" lab.log ./setup lab || status=$?
+	./setup lab down >>"$logs/lab.log" 2>&1 || status=$?
+	unset UNDERLAY_LAB_PREFIX
+	if [ "$status" = 0 ]; then
+		count "lab" 1 0 0
+	else
+		show_end_of "$logs/lab.log" 40
+		failure "lab" "$logs/lab.log"
+		count "lab" 0 1 0
+	fi
+}
+
 check_main() {
 	local began=$SECONDS status name
 	need_root "the network tests make namespaces" check
@@ -155,6 +172,7 @@ check_main() {
 	built "gcc" "$status" "$logs/top-make.log"
 	if [ "$status" = 0 ]; then
 		make_check "unit, fuzz, layers" . top
+		lab_test
 	fi
 
 	mirror_sources
