@@ -70,8 +70,7 @@ struct bgp_attr_block {
 };
 
 /* Reads the attributes of one UPDATE. classic: it has NLRI in the classic field, so NEXT_HOP is
- * mandatory. any_reachable: it announces anything at all (classic, or the caller found MP_REACH with
- * NLRI), so ORIGIN and AS_PATH are. *classic_out and *mp_out get a reference to the set for the classic NLRI
+ * mandatory. *classic_out and *mp_out get a reference to the set for the classic NLRI
  * and for MP_REACH_NLRI's, or NULL where there is nothing to announce or fault says withdraw. */
 void bgp_attrs_decode(struct bgp_attr_table *t, unsigned context, struct cursor block, bool classic,
 		      struct bgp_attr_block *out, struct bgp_attrs **classic_out, struct bgp_attrs **mp_out);

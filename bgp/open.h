@@ -34,8 +34,8 @@ struct bgp_open {
 	uint8_t seen[BGP_CAPABILITY_CODES / 8]; /* capability codes in the message, a bit each */
 };
 
-/* Decodes a body. On a fault (reaction BGP_RESET) *out holds what was read so far. What the session
- * expects of the peer (AS, identifier) is bgp_open_check()'s. */
+/* Decodes a body. On a fault (reaction BGP_RESET) *out holds what was read so far. What is
+ * expected of the peer (AS, identifier) is the session's to check. */
 void bgp_open_decode(const uint8_t *body, size_t len, struct bgp_open *out, struct bgp_fault *fault);
 /* Whole message; 0 where cap is too small. */
 size_t bgp_open_encode(uint8_t *out, size_t cap, const struct bgp_open *open);

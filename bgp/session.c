@@ -185,6 +185,10 @@ void bgp_session_stop(struct bgp_session *s, uint8_t subcode, struct tick now, s
 	struct bgp_fault f = {0};
 	s->enabled = false;
 	bgp_fault_raise(&f, BGP_RESET, BGP_ERR_CEASE, subcode, "stopped here", NULL, 0);
+	if (subcode)
+		note_error(s, BGP_LAST_SENT, &f, f.text, now);
+	else
+		s->last_error.kind = BGP_LAST_NONE;
 	for (unsigned slot = 0; slot < BGP_SLOTS; slot++) {
 		if (s->conn[slot].state == BGP_IDLE)
 			continue;
@@ -317,6 +321,8 @@ static void on_open(struct bgp_session *s, enum bgp_slot slot, const struct bgp_
 	negotiate(s, &o);
 	set_state(s, slot, BGP_OPEN_CONFIRM, now);
 	restart_hold(s, slot, now);
+	if (!s->hold_time_s) /* "never" begins when the session is up */
+		s->conn[slot].expire_at = tick_after(now, BGP_OPEN_WAIT_MS);
 	send_keepalive(s, slot, now, out);
 }
 

@@ -75,7 +75,7 @@ static const struct rule rules[] = {
 	{"router ID", originator, NULL},
 	{"cluster list length", cluster_length, NULL},
 	{"peer address", NULL, lower_address},
-	{"older session", former_life, NULL},
+	{"newer session wins", former_life, NULL},
 };
 
 enum { RULE_COUNT = sizeof rules / sizeof *rules, FIRST_TIE_BREAK = 7 };

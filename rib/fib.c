@@ -105,9 +105,25 @@ static bool settle(struct fib *f, struct fib_entry *e)
 			free_entry(f, e);
 		return false;
 	}
-	if (!f->held)
+	if (!f->held || !e->have || e->lost)
 		list_append(&f->todo, &e->queue);
 	return true;
+}
+
+static bool has_next_hop(const struct nhset *s, const struct route_nexthop *nh)
+{
+	for (unsigned i = 0; s && i < s->count; i++)
+		if (addr_eq(&s->at[i].gateway, &nh->gateway) && s->at[i].ifindex == nh->ifindex)
+			return true;
+	return false;
+}
+
+static bool loses_next_hop(const struct nhset *before, const struct nhset *after)
+{
+	for (unsigned i = 0; before && i < before->count; i++)
+		if (!has_next_hop(after, &before->at[i]))
+			return true;
+	return before && !after;
 }
 
 void fib_want(struct fib *f, const struct prefix *p, struct nhset *want)
@@ -117,6 +133,7 @@ void fib_want(struct fib *f, const struct prefix *p, struct nhset *want)
 	struct fib_entry *e = find_or_make(f, p);
 	if (e->want == want && e->want)
 		return;
+	e->lost |= loses_next_hop(e->want, want);
 	set(&e->want, want);
 	clear_error(e);
 	settle(f, e);
@@ -134,7 +151,7 @@ static void fill_route(const struct fib *f, const struct fib_entry *e, const str
 
 bool fib_next(struct fib *f, struct fib_intent *out)
 {
-	if (f->held || list_empty(&f->todo))
+	if (list_empty(&f->todo))
 		return false;
 	struct fib_entry *e = container_of(f->todo.next, struct fib_entry, queue);
 	dequeue(e);
@@ -234,8 +251,9 @@ size_t fib_dump_end(struct fib *f)
 		next = hash_table_each(&f->table, n);
 		if (!e->seen)
 			set_have(f, e, NULL);
-		if (e->error && e->want != e->have)
-			continue; /* it has its own time */
+		if (e->error == -EEXIST && e->want != e->have)
+			continue; /* another's route stands there, and it has its own time to be tried again */
+		e->failures = 0; /* what refused the others, a link that was away, may be over */
 		differ += settle(f, e);
 	}
 	return differ;

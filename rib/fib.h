@@ -4,7 +4,8 @@
  *
  * A route that the kernel refuses is kept as failed with the kernel's words and tried again with growing
  * waits; it holds up no other. While held (a restart whose peers have not told everything yet), what a dump
- * found is adopted and no intention is given out, so that the kernel keeps forwarding as before.
+ * found is adopted and kept, so that the kernel goes on forwarding as before; only new routes go in, and what was
+ * learned anew and lost again goes out.
  */
 #pragma once
 #include <stdbool.h>
@@ -22,6 +23,7 @@ struct fib_entry {
 	struct prefix prefix;
 	struct nhset *want, *have, *sent; /* references; NULL: no route */
 	bool in_flight, seen;
+	bool lost;            /* a next hop that was confirmed in this life is gone: does not wait for the release */
 	uint8_t failures;
 	int error;            /* -errno of the last refusal, 0: none */
 	char *error_text;     /* the kernel's words, owned; may be NULL */

@@ -65,6 +65,11 @@ static uint32_t derive_router_id(const struct conf *c)
 	return id ? id : 1;
 }
 
+struct route_mark apply_route_mark(const struct conf *c)
+{
+	return (struct route_mark){.table = c->kernel.table, .metric = c->kernel.metric, .protocol = c->kernel.protocol};
+}
+
 static void new_peer(struct daemon *d, const struct conf *c, const struct conf_peer *cp)
 {
 	struct bgp_session_params params = {.local_asn = c->node.asn,
@@ -86,23 +91,55 @@ static const struct conf_peer *find_peer_conf(const struct conf *c, const char *
 	return NULL;
 }
 
-static bool same_prefixes(const struct conf_prefixes *a, const struct conf_prefixes *b)
+static bool covered(const struct conf_prefixes *set, const struct prefix *p)
 {
-	if (a->count != b->count)
-		return false;
-	for (size_t i = 0; i < a->count; i++)
-		if (!prefix_eq(&a->at[i], &b->at[i]))
+	for (size_t i = 0; i < set->count; i++)
+		if (prefix_covers(&set->at[i], p))
+			return true;
+	return false;
+}
+
+static bool all_covered(const struct conf_prefixes *outer, const struct conf_prefixes *inner)
+{
+	for (size_t i = 0; i < inner->count; i++)
+		if (!covered(outer, &inner->at[i]))
 			return false;
 	return true;
 }
 
-/* What every session says or filters by: a change of it touches all of them. */
-static bool same_for_all_peers(const struct daemon *d, const struct conf *next)
+/* Would this import let in what it refused so far? What was refused is not kept, so the peer must say it again. */
+static bool lets_in_more(const struct conf *was, const struct conf *will, enum conf_policy import)
 {
-	const struct conf *c = d->conf;
-	return c && c->node.asn == next->node.asn && d->router_id == derive_router_id(next) &&
-	       same_prefixes(&c->pods.cidrs, &next->pods.cidrs) &&
-	       same_prefixes(&c->pods.cluster_cidrs, &next->pods.cluster_cidrs);
+	if (import == CONF_POLICY_NONE)
+		return false;
+	return !all_covered(&will->pods.cidrs, &was->pods.cidrs) ||
+	       (import != CONF_POLICY_ALL && !all_covered(&was->pods.cluster_cidrs, &will->pods.cluster_cidrs));
+}
+
+/* What every session says in its OPEN. */
+static bool same_speaker(const struct daemon *d, const struct conf *next)
+{
+	return d->conf && d->conf->node.asn == next->node.asn && d->router_id == derive_router_id(next);
+}
+
+/* Takes out the paths that the imports let in before and refuse now. */
+static void refilter(struct daemon *d)
+{
+	for (uint32_t at = 1; at <= rib_entry_limit(d->rib); at++) {
+		struct rib_entry *e = rib_entry_at(d->rib, at);
+		struct rib_path *p = e ? &e->path : NULL;
+		while (p) {
+			const struct peer *peer = p->source->owner;
+			bool refused = peer && !rib_import_accepts(peer->import, &d->imports, &e->prefix);
+			struct rib_source *source = p->source;
+			p = p->next;
+			if (refused) {
+				rib_withdraw(d->rib, source, &e->prefix);
+				e = rib_entry_at(d->rib, at); /* the paths moved: from the start */
+				p = e ? &e->path : NULL;
+			}
+		}
+	}
 }
 
 static unsigned drop_peers(struct daemon *d, const struct conf *next, bool all)
@@ -111,7 +148,7 @@ static unsigned drop_peers(struct daemon *d, const struct conf *next, bool all)
 	list_each(n, tmp, &d->peers) {
 		struct peer *p = container_of(n, struct peer, node);
 		const struct conf_peer *was = find_peer_conf(d->conf, p->name), *will = find_peer_conf(next, p->name);
-		if (!all && was && will && conf_peer_same(was, will))
+		if (!all && was && will && conf_peer_same(was, will) && !lets_in_more(d->conf, next, will->import))
 			continue;
 		log_info(p->subject, will ? "settings changed: starting anew" : "no longer configured");
 		peer_free(p, will ? BGP_CEASE_CONFIG_CHANGE : BGP_CEASE_DECONFIGURED);
@@ -169,14 +206,15 @@ static unsigned apply_own_cidrs(struct daemon *d, const struct conf *next)
 
 unsigned apply_conf(struct daemon *d, struct conf *next)
 {
-	bool same = same_for_all_peers(d, next);
+	bool same = same_speaker(d, next);
 	unsigned changes = drop_peers(d, next, !same);
 	d->router_id = derive_router_id(next);
-	changes += apply_own_cidrs(d, next);
 	d->imports = (struct rib_import_context){.own = next->pods.cidrs.at,
 						 .own_count = next->pods.cidrs.count,
 						 .cluster = next->pods.cluster_cidrs.at,
 						 .cluster_count = next->pods.cluster_cidrs.count};
+	refilter(d);
+	changes += apply_own_cidrs(d, next);
 	changes += add_peers(d, next);
 	conf_free(d->conf);
 	d->conf = next;

@@ -45,6 +45,7 @@ struct client {
 struct control_server {
 	struct daemon *daemon;
 	ev_io io;
+	ev_timer pause;
 	struct list clients;
 	unsigned count;
 	char *path;
@@ -116,6 +117,10 @@ static void make_rows(struct client *c)
 			json_object_object_add(o, "row", row);
 			put_line(c, o);
 			continue;
+		}
+		if (c->show.pause) { /* a search that takes long */
+			c->show.pause = false;
+			return;
 		}
 		if (c->show.error) {
 			put_error(c, c->show.error, c->show.hint);
@@ -261,13 +266,25 @@ static void on_idle(struct ev_loop *loop, ev_timer *t, int revents)
 	client_free(t->data);
 }
 
+static void on_pause_over(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct control_server *s = w->data;
+	(void)revents;
+	ev_io_start(loop, &s->io);
+}
+
 static void on_connection(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct control_server *s = w->data;
 	(void)revents;
 	int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (fd < 0)
+	if (fd < 0) {
+		if (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR)
+			return;
+		ev_io_stop(loop, w); /* no descriptors left: it would be readable again at once */
+		ev_timer_start(loop, &s->pause);
 		return;
+	}
 	struct client *c = s->count < CLIENTS_MAX ? calloc(1, sizeof *c) : NULL;
 	if (!c) {
 		log_remote(&s->limit, LOG_LEVEL_WARN, "control", "more than %d clients at once: turned away", CLIENTS_MAX);
@@ -327,7 +344,8 @@ struct control_server *control_new(struct daemon *d, const char *path)
 	s->path = strdup(path);
 	list_init(&s->clients);
 	ev_io_init(&s->io, on_connection, fd, EV_READ);
-	s->io.data = s;
+	ev_timer_init(&s->pause, on_pause_over, 1., 0.);
+	s->io.data = s->pause.data = s;
 	ev_io_start(d->loop, &s->io);
 	return s;
 }
@@ -339,6 +357,7 @@ void control_free(struct control_server *s)
 	list_each(n, tmp, &s->clients)
 		client_free(container_of(n, struct client, node));
 	ev_io_stop(s->daemon->loop, &s->io);
+	ev_timer_stop(s->daemon->loop, &s->pause);
 	close(s->io.fd);
 	unlink(s->path);
 	free(s->path);

@@ -15,12 +15,13 @@ struct show {
 	const char *const *args;
 	unsigned arg_count;
 	uint64_t at;                 /* the producer's own progress */
+	bool pause;                  /* set with no row: not the end, ask again in another turn */
 	struct json_object *list;    /* rows made in advance, where there are few; put at the end */
 	const char *error, *hint;    /* set by a producer that fails; error_text for what is not static */
 	char error_text[256];
 };
 
-/* Gives the next row (owned by the caller), or NULL at the end or with s->error set. */
+/* Gives the next row (owned by the caller), or NULL: at the end, with s->error set, or with s->pause set. */
 typedef struct json_object *show_next_fn(struct show *s);
 /* The producer of a command's rows; NULL: not known. In show_io.c. */
 show_next_fn *show_producer(const char *id);

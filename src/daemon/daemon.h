@@ -1,5 +1,5 @@
 /* The daemon: what its parts share. One event loop; bytes come in at the edges (peer_io, listen_io,
- * fib_io, control_io), the rooms think, and daemon_work() carries what changed in the RIB to the FIB and to
+ * fib_io, control_io), the rooms think, and every turn of the loop carries what changed in the RIB to the FIB and to
  * the peers, a slice of a few milliseconds at a time.
  */
 #pragma once
@@ -31,6 +31,7 @@ struct daemon {
 	struct rib_source *local;      /* our own CIDRs */
 	struct list peers, groups;     /* struct peer.node, struct group.node */
 	struct list goodbyes;          /* connections that are being closed, peer_io.c */
+	unsigned goodbye_count;
 	struct list dying;             /* sources whose paths are being withdrawn: struct dying.node */
 	uint64_t group_bits;           /* update group numbers in use */
 	struct rib_import_context imports;
@@ -69,3 +70,4 @@ void daemon_bury_source(struct daemon *d, struct rib_source *s);
  * policies from what runs (d->conf, may be NULL at start) to next, and takes next over. Returns the number of
  * changes. */
 unsigned apply_conf(struct daemon *d, struct conf *next);
+struct route_mark apply_route_mark(const struct conf *c);

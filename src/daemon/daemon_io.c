@@ -85,14 +85,17 @@ static void on_idle(struct ev_loop *loop, ev_idle *w, int revents)
 
 /* --- restart: when have the peers told all they know? */
 
-/* One that knows graceful restart says so itself; of others a silence must do. */
+/* One that knows graceful restart says so itself. Of others a silence must do, and of one that restarts as well, since
+ * it waits for us as we for it (RFC 4724 section 4.1). */
 static bool has_told_all(const struct peer *p, struct tick now)
 {
 	enum bgp_slot slot = bgp_session_slot(&p->session);
 	if (slot == BGP_SLOTS)
 		return false;
-	return p->end_of_rib_received || (!p->session.conn[slot].open.restart.present &&
-					  tick_since_ms(p->last_update_at, now) >= DAEMON_RESTART_QUIET_MS);
+	const struct bgp_open *o = &p->session.conn[slot].open;
+	bool says_so = o->restart.present && !o->restart.restarting;
+	return p->end_of_rib_received ||
+	       (!says_so && tick_since_ms(p->last_update_at, now) >= DAEMON_RESTART_QUIET_MS);
 }
 
 static bool all_peers_told(const struct daemon *d, struct tick now)
@@ -223,8 +226,7 @@ static void start_tables(struct daemon *d)
 
 static int start_kernel(struct daemon *d)
 {
-	struct route_mark mark = {
-		.table = d->conf->kernel.table, .metric = d->conf->kernel.metric, .protocol = d->conf->kernel.protocol};
+	struct route_mark mark = apply_route_mark(d->conf);
 	if (!d->conf->kernel.install)
 		return 0;
 	d->fib = fib_writer_new(d, &mark);

@@ -153,6 +153,7 @@ static void withdraw(struct batch *b, struct peer *except, const struct prefix *
 
 static void announce(struct batch *b, struct bgp_attrs *attrs, struct peer *except, const struct prefix *at, size_t n)
 {
+	static struct log_limit limit;
 	uint8_t attr_block[BGP_MESSAGE_MAX];
 	size_t block_len = bgp_attrs_export(attrs, &b->group->words, attr_block, sizeof attr_block);
 	for (size_t used = 0; n; at += used, n -= used) {
@@ -163,7 +164,7 @@ static void announce(struct batch *b, struct bgp_attrs *attrs, struct peer *exce
 		if (!len) {
 			/* with our AS added it fits no message: never leave the old route standing for it */
 			char text[PREFIX_TEXT_MAX];
-			log_warn("export", "%s: attributes too long for a message, withdrawn", prefix_format(at, text));
+			log_remote(&limit, LOG_LEVEL_WARN, "export", "%s: attributes too long for a message, withdrawn", prefix_format(at, text));
 			withdraw(b, except, at, n);
 			return;
 		}
@@ -182,8 +183,7 @@ static int by_words(const void *x, const void *y)
 	return 0;
 }
 
-/* What a member was told of a prefix that it now is the source of. It has one socket more than nobody: a block
- * of its own. */
+/* What a member was told of a prefix that it now is the source of is taken back, in a block for it alone. */
 static void withdraw_from_source(struct batch *b, struct peer *from, const struct item *items, size_t n)
 {
 	struct prefix at[BATCH];

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <ev.h>
+#include <linux/if.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "netlink/link_msg.h"
 #include "netlink/route_msg.h"
 #include "netlink/socket_io.h"
 #include "src/base/clock_io.h"
@@ -20,6 +22,7 @@ enum {
 	FEED = 4096,         /* journal entries a turn */
 	BATCH_BYTES = 65536, /* one write to the kernel */
 	RESYNC_DELAY_MS = 200,
+	LINKS = 64,          /* the ones that are not pods' */
 };
 
 struct fib_writer {
@@ -30,9 +33,15 @@ struct fib_writer {
 	ev_io answers_io, events_io;
 	ev_timer resync, retry;
 	uint32_t seq;
-	struct fib_entry *waiting[WINDOW]; /* by sequence number */
+	struct {
+		struct fib_entry *entry; /* NULL: free */
+		uint32_t seq;
+	} waiting[WINDOW];  /* by sequence number */
+	struct {
+		uint32_t ifindex, flags, mtu;
+	} links[LINKS];     /* as last heard of */
+	unsigned link_count;
 	size_t adopted;
-	unsigned overruns;
 	struct log_limit limit;
 };
 
@@ -55,7 +64,8 @@ static void on_dumped(void *arg, const struct nlmsghdr *h, int error, const char
 	fib_dump_found(&w->fib, &r);
 }
 
-/* Compares the kernel with what we think it has. 0, or -errno with nothing changed. */
+/* Compares the kernel with what we think it has. 0, or -errno: what was read so far is taken over, and nothing is
+ * concluded from what was not. */
 static int read_kernel(struct fib_writer *w, size_t *differ)
 {
 	uint64_t buf[64];
@@ -105,10 +115,11 @@ static void on_answer(void *arg, const struct nlmsghdr *h, int error, const char
 	struct fib_writer *w = arg;
 	if (h->nlmsg_type != NLMSG_ERROR)
 		return;
-	struct fib_entry **slot = &w->waiting[h->nlmsg_seq & (WINDOW - 1)], *e = *slot;
-	if (!e)
+	unsigned slot = h->nlmsg_seq & (WINDOW - 1);
+	struct fib_entry *e = w->waiting[slot].entry;
+	if (!e || w->waiting[slot].seq != h->nlmsg_seq) /* an answer from before an overrun */
 		return;
-	*slot = NULL;
+	w->waiting[slot].entry = NULL;
 	if (error) {
 		char prefix[PREFIX_TEXT_MAX];
 		log_remote(&w->limit, LOG_LEVEL_WARN, "kernel", "%s refused: %s%s%s", prefix_format(&e->prefix, prefix),
@@ -119,7 +130,6 @@ static void on_answer(void *arg, const struct nlmsghdr *h, int error, const char
 
 static void overrun(struct fib_writer *w)
 {
-	w->overruns++;
 	memset(w->waiting, 0, sizeof w->waiting);
 	fib_lost(&w->fib);
 	plan_resync(w);
@@ -134,13 +144,42 @@ static void on_answers(struct ev_loop *loop, ev_io *io, int revents)
 		overrun(w);
 }
 
+/* Pods come and go in bursts, and their devices carry no route of the FIB. */
+static bool is_pod_link(const struct netlink_link *l)
+{
+	return strncmp(l->name, "ul", 2) == 0 && strcmp(l->kind, "veth") == 0;
+}
+
+/* Did anything change that routes depend on? */
+static bool link_changed(struct fib_writer *w, const struct netlink_link *l, bool deleted)
+{
+	uint32_t flags = deleted ? 0 : l->flags & (IFF_UP | IFF_RUNNING | IFF_LOWER_UP);
+	unsigned i = 0;
+	while (i < w->link_count && w->links[i].ifindex != l->ifindex)
+		i++;
+	if (i < w->link_count && w->links[i].flags == flags && w->links[i].mtu == l->mtu)
+		return false;
+	if (i == LINKS)
+		return true; /* more links than we remember: each event counts */
+	w->links[i].ifindex = l->ifindex;
+	w->links[i].flags = flags;
+	w->links[i].mtu = l->mtu;
+	if (i == w->link_count)
+		w->link_count++;
+	return true;
+}
+
 static void on_event(void *arg, const struct nlmsghdr *h, int error, const char *text)
 {
+	struct fib_writer *w = arg;
+	struct netlink_link link;
+	bool deleted, is_link = h->nlmsg_type == RTM_NEWLINK || h->nlmsg_type == RTM_DELLINK;
 	(void)error;
 	(void)text;
-	if (h->nlmsg_type == RTM_NEWLINK || h->nlmsg_type == RTM_DELLINK || h->nlmsg_type == RTM_DELADDR ||
-	    h->nlmsg_type == RTM_NEWADDR)
-		plan_resync(arg);
+	if (is_link && netlink_link_decode(h, &link, &deleted) == 0 && !is_pod_link(&link) && link_changed(w, &link, deleted))
+		plan_resync(w);
+	if (h->nlmsg_type == RTM_DELADDR || h->nlmsg_type == RTM_NEWADDR)
+		plan_resync(w);
 }
 
 static void on_events(struct ev_loop *loop, ev_io *io, int revents)
@@ -189,9 +228,8 @@ static enum netlink_route_op op_of(enum fib_op op)
 static void give_back(struct fib_writer *w, uint32_t first, uint32_t end, int error)
 {
 	for (uint32_t seq = first; seq != end; seq++) {
-		struct fib_entry **slot = &w->waiting[seq & (WINDOW - 1)];
-		struct fib_entry *e = *slot;
-		*slot = NULL;
+		struct fib_entry *e = w->waiting[seq & (WINDOW - 1)].entry;
+		w->waiting[seq & (WINDOW - 1)].entry = NULL;
 		fib_done(&w->fib, e, error, "the request could not be sent", clock_now());
 	}
 }
@@ -203,7 +241,7 @@ static bool push(struct fib_writer *w)
 	struct fib_intent intent;
 	uint32_t first = w->seq;
 	size_t len = 0;
-	while (BATCH_BYTES - len >= NETLINK_ROUTE_MESSAGE_MAX && !w->waiting[w->seq & (WINDOW - 1)] &&
+	while (BATCH_BYTES - len >= NETLINK_ROUTE_MESSAGE_MAX && !w->waiting[w->seq & (WINDOW - 1)].entry &&
 	       fib_next(&w->fib, &intent)) {
 		size_t n = netlink_route_encode((uint8_t *)buf + len, BATCH_BYTES - len, op_of(intent.op), w->seq, &intent.route);
 		if (!n) { /* never sent, so nobody would answer */
@@ -211,14 +249,16 @@ static bool push(struct fib_writer *w)
 			continue;
 		}
 		len += n;
-		w->waiting[w->seq++ & (WINDOW - 1)] = intent.entry;
+		w->waiting[w->seq & (WINDOW - 1)].entry = intent.entry;
+		w->waiting[w->seq & (WINDOW - 1)].seq = w->seq;
+		w->seq++;
 	}
 	if (len == 0)
 		return false;
 	int error = netlink_socket_send(w->requests, buf, len);
 	if (error)
 		give_back(w, first, w->seq, error);
-	return !error && !list_empty(&w->fib.todo) && !w->waiting[w->seq & (WINDOW - 1)];
+	return !error && !list_empty(&w->fib.todo) && !w->waiting[w->seq & (WINDOW - 1)].entry;
 }
 
 bool fib_writer_work(struct fib_writer *w)

@@ -19,7 +19,7 @@
 struct listener {
 	struct daemon *daemon;
 	ev_io io;
-	ev_timer retry;
+	ev_timer retry, pause;
 	struct log_limit limit;
 	int error;      /* errno of the last attempt, 0: listening */
 	char text[192];
@@ -47,18 +47,27 @@ static void reject(struct listener *l, int fd, const struct addr *from)
 	peer_turn_away(l->daemon, fd, bytes, bgp_notification_encode(bytes, sizeof bytes, &f));
 }
 
+static void on_pause_over(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct listener *l = w->data;
+	(void)revents;
+	ev_io_start(loop, &l->io);
+}
+
 static void on_connection(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct listener *l = w->data;
 	struct sockaddr_storage ss;
 	socklen_t len = sizeof ss;
 	struct addr from = {{0}};
-	(void)loop;
 	(void)revents;
 	int fd = accept4(w->fd, (struct sockaddr *)&ss, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0) {
-		if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
-			log_remote(&l->limit, LOG_LEVEL_ERROR, "listener", "cannot accept a connection: %s", strerror(errno));
+		if (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR)
+			return;
+		log_remote(&l->limit, LOG_LEVEL_ERROR, "listener", "cannot accept a connection: %s", strerror(errno));
+		ev_io_stop(loop, w); /* it would be readable again at once */
+		ev_timer_start(loop, &l->pause);
 		return;
 	}
 	sockaddr_read(&ss, &from, NULL);
@@ -108,10 +117,11 @@ static void try_listen(struct listener *l)
 {
 	int fd = open_socket();
 	if (fd < 0) {
-		describe_failure(l, -fd);
-		if (l->error != -fd)
+		if (l->error != -fd) { /* looking for the holder means reading all of /proc */
+			describe_failure(l, -fd);
 			log_error("listener", "%s (trying again every %d s; peers cannot connect to us until then)", l->text,
 				  LISTEN_RETRY_S);
+		}
 		l->error = -fd;
 		return;
 	}
@@ -139,7 +149,8 @@ struct listener *listener_new(struct daemon *d)
 	l->daemon = d;
 	ev_io_init(&l->io, on_connection, -1, EV_READ);
 	ev_timer_init(&l->retry, on_retry, LISTEN_RETRY_S, LISTEN_RETRY_S);
-	l->io.data = l->retry.data = l;
+	ev_timer_init(&l->pause, on_pause_over, 1., 0.);
+	l->io.data = l->retry.data = l->pause.data = l;
 	ev_timer_start(d->loop, &l->retry);
 	try_listen(l);
 	return l;
@@ -150,10 +161,10 @@ void listener_free(struct listener *l)
 	if (!l)
 		return;
 	ev_timer_stop(l->daemon->loop, &l->retry);
-	if (ev_is_active(&l->io)) {
-		ev_io_stop(l->daemon->loop, &l->io);
+	ev_timer_stop(l->daemon->loop, &l->pause);
+	ev_io_stop(l->daemon->loop, &l->io);
+	if (!l->error)
 		close(l->io.fd);
-	}
 	free(l);
 }
 

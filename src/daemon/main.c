@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "config.h"
 #include "src/base/live.h"
@@ -99,6 +100,16 @@ static int count_leaks(void)
 	return leaks;
 }
 
+/* A descriptor a peer and a client: the usual soft limit of 1024 is too near. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit r;
+	if (getrlimit(RLIMIT_NOFILE, &r) < 0)
+		return;
+	r.rlim_cur = r.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &r);
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = {.config = "/etc/underlay/underlay.yaml"};
@@ -116,6 +127,7 @@ int main(int argc, char **argv)
 	}
 	log_open("underlayd", o.verbose);
 	signal(SIGPIPE, SIG_IGN);
+	raise_descriptor_limit();
 	d.loop = ev_default_loop(0);
 	if (daemon_start(&d) == 0)
 		ev_run(d.loop, 0);

@@ -18,7 +18,7 @@
 #include "src/daemon/export.h"
 #include "src/daemon/sockaddr.h"
 
-enum { READ_SIZE = 65536, WRITE_IOV = 64, LINGER_S = 2 };
+enum { READ_SIZE = 65536, WRITE_IOV = 64, LINGER_S = 2, GOODBYES_MAX = 64 };
 
 static void carry_out(struct peer *p, const struct bgp_actions *acts);
 
@@ -27,6 +27,7 @@ static void carry_out(struct peer *p, const struct bgp_actions *acts);
 
 struct goodbye {
 	struct list node;
+	struct daemon *daemon;
 	ev_io io;
 	ev_timer timer;
 };
@@ -37,6 +38,7 @@ static void goodbye_end(struct ev_loop *loop, struct goodbye *g)
 	ev_timer_stop(loop, &g->timer);
 	close(g->io.fd);
 	list_remove(&g->node);
+	g->daemon->goodbye_count--;
 	free(g);
 }
 
@@ -63,7 +65,8 @@ static void goodbye_timeout(struct ev_loop *loop, ev_timer *w, int revents)
 
 void peer_turn_away(struct daemon *d, int fd, const void *bytes, size_t len)
 {
-	struct goodbye *g = calloc(1, sizeof *g);
+	/* a flood of strangers must not take all descriptors: beyond the limit there is no waiting */
+	struct goodbye *g = d->goodbye_count < GOODBYES_MAX ? calloc(1, sizeof *g) : NULL;
 	if (len && write(fd, bytes, len) < 0)
 		len = 0; /* it will see the end all the same */
 	if (!g || shutdown(fd, SHUT_WR) < 0) {
@@ -74,7 +77,9 @@ void peer_turn_away(struct daemon *d, int fd, const void *bytes, size_t len)
 	ev_io_init(&g->io, goodbye_read, fd, EV_READ);
 	ev_timer_init(&g->timer, goodbye_timeout, LINGER_S, 0.);
 	g->io.data = g->timer.data = g;
+	g->daemon = d;
 	list_append(&d->goodbyes, &g->node);
+	d->goodbye_count++;
 	ev_io_start(d->loop, &g->io);
 	ev_timer_start(d->loop, &g->timer);
 }
@@ -435,14 +440,14 @@ static void session_up(struct peer *p, enum bgp_slot slot)
 								.router_id = c->open.router_id,
 								.addr = p->address,
 								.owner = p});
-	log_info(p->subject, "established, AS %u, hold time %u s", c->open.asn, p->session.hold_time_s);
+	log_remote(&p->limit, LOG_LEVEL_INFO, p->subject, "established, AS %u, hold time %u s", c->open.asn, p->session.hold_time_s);
 	export_join(p);
 }
 
 static void session_down(struct peer *p)
 {
 	export_leave(p);
-	log_warn(p->subject, "down: %s", p->session.last_error.kind ? p->session.last_error.text : "stopped");
+	log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "down: %s", p->session.last_error.kind ? p->session.last_error.text : "stopped");
 	p->error_logged_at = p->session.last_error.at;
 	if (p->source)
 		p->source->owner = NULL;

@@ -61,7 +61,7 @@ void peer_free(struct peer *p, uint8_t subcode);
 
 /* A connection from the peer's address was accepted; takes fd over. */
 void peer_accept(struct peer *p, int fd);
-/* Queues a block on the Established connection and tries to write. */
+/* Queues a block on the Established connection. */
 void peer_send(struct peer *p, struct block *b);
 size_t peer_pending(const struct peer *p);
 /* Says goodbye with these bytes (may be 0) on a connection that belongs to no session and closes it in a moment, so

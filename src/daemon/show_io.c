@@ -335,10 +335,15 @@ static struct json_object *next_path(struct show *s, const struct rib_entry *e)
 
 static struct json_object *routes_inside(struct show *s, const struct prefix *within)
 {
+	enum { LOOKS_A_TURN = 20000 };
 	struct rib *r = s->daemon->rib;
 	if (s->at == 0)
 		s->at = (uint64_t)1 << 32;
-	for (;;) {
+	for (unsigned looks = 0;; looks++) {
+		if (looks == LOOKS_A_TURN) {
+			s->pause = true;
+			return NULL;
+		}
 		uint32_t at = (uint32_t)(s->at >> 32);
 		if (at > rib_entry_limit(r))
 			return NULL;

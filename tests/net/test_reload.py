@@ -54,10 +54,24 @@ def test_changed_policy_and_changed_cidr(net):
     tors[0].wait_route(POD)
     reload(node, config(0, export="none"))
     tors[0].wait_no_route(POD)
+    reload(node, config(0))
+    tors[0].wait_route(POD)
+    node.wait_established("tor0")
     reload(node, config(0, cidr="10.244.9.0/24"))
     tors[0].wait_route("10.244.9.0/24")
     wait_until(lambda: set(ns.our_routes()) == {"10.244.9.0/24", "10.244.20.0/24"}, 20, "the blackhole follows", ns.our_routes)
     tors[0].wait_no_route(POD)
+    # one more own CIDR needs no new session, nor do fewer cluster CIDRs: what they exclude goes
+    more = config(0)
+    more["pods"] = {"cidrs": ["10.244.9.0/24", POD], "cluster-cidrs": ["10.244.0.0/16"]}
+    reload(node, more)
+    tors[0].wait_route(POD)
+    fewer = config(0)
+    fewer["pods"] = {"cidrs": ["10.244.9.0/24", POD], "cluster-cidrs": ["10.244.128.0/17"]}
+    before = node.wait_established("tor0").peer("tor0")["established_count"]
+    reload(node, fewer)
+    wait_until(lambda: set(ns.our_routes()) == {"10.244.9.0/24", POD}, 20, "what is outside the cluster now is gone", ns.our_routes)
+    assert node.peer("tor0")["established_count"] == before and node.peer("tor0")["state"] == "Established"
 
 
 def test_a_bad_file_or_a_change_that_needs_a_restart_changes_nothing(net):

@@ -231,16 +231,62 @@ START_TEST(held_adopts_and_changes_nothing_until_released)
 	fib_want(&fib, &fresh, sets[3]);
 	drain(&now);
 	ck_assert_ptr_eq(kernel.route[2], sets[2]);
-	ck_assert_ptr_null(kernel.route[3]);
-	ck_assert_uint_eq(fib_release(&fib), 2);
+	ck_assert_ptr_eq(kernel.route[3], sets[3]); /* what is new harms nothing that was there */
+	ck_assert_uint_eq(fib_release(&fib), 1);
 	unsigned before = kernel.requests;
 	kernel.refuse_every = 1000000; /* only to count */
 	drain(&now);
-	ck_assert_uint_eq(kernel.requests - before, 2); /* the one that was right is not touched */
+	ck_assert_uint_eq(kernel.requests - before, 1); /* the one that was right is not touched */
 	ck_assert_ptr_eq(kernel.route[1], sets[1]);
 	ck_assert_ptr_null(kernel.route[2]);
-	ck_assert_ptr_eq(kernel.route[3], sets[3]);
 	ck_assert_ptr_null(fib_find(&fib, &stale));
+}
+END_TEST
+
+/* Held, and of two switches that told us of a prefix one dies: its next hop goes at once. */
+START_TEST(held_lets_go_of_what_was_learned_and_lost)
+{
+	struct prefix p = prefix_of(1), q = prefix_of(2);
+	struct route_nexthop both[] = {sets[1]->at[0], sets[2]->at[0]};
+	struct nhset *two = nhset_of(&nhsets, both, 2);
+	struct tick now = {1000};
+	kernel.route[1] = sets[1];
+	kernel.route[2] = sets[1];
+	fib.held = true;
+	dump();
+	fib_want(&fib, &p, sets[1]); /* one switch is back, the other not yet */
+	fib_want(&fib, &q, two);
+	drain(&now);
+	ck_assert_ptr_eq(kernel.route[2], sets[1]); /* more would be better, but is no hurry */
+	fib_want(&fib, &p, NULL);
+	fib_want(&fib, &q, sets[2]);
+	drain(&now);
+	ck_assert_ptr_null(kernel.route[1]);
+	ck_assert_ptr_eq(kernel.route[2], sets[2]);
+	nhset_unref(two);
+}
+END_TEST
+
+/* The link was away and is back, and a dump follows: what was refused is tried at once, not when its wait is over. */
+START_TEST(dump_ends_the_waiting)
+{
+	struct prefix p = prefix_of(1);
+	struct tick now = {1000};
+	kernel.refuse_every = 1;
+	fib_want(&fib, &p, sets[1]);
+	for (unsigned i = 0; i < 5; i++) {
+		send_one();
+		answer_one(now);
+		now.ms += FIB_RETRY_MAX_MS;
+		fib_retry(&fib, now);
+	}
+	send_one();
+	answer_one(now);
+	kernel.refuse_every = 0;
+	ck_assert_uint_eq(dump(), 1);
+	send_one();
+	answer_one(now);
+	ck_assert_ptr_eq(kernel.route[1], sets[1]);
 }
 END_TEST
 
@@ -273,6 +319,8 @@ int main(void)
 	tcase_add_loop_test(t, ends_equal_whatever_happens, 0, 20);
 	tcase_add_test(t, foreign_route_is_reported_not_replaced);
 	tcase_add_test(t, held_adopts_and_changes_nothing_until_released);
+	tcase_add_test(t, held_lets_go_of_what_was_learned_and_lost);
+	tcase_add_test(t, dump_ends_the_waiting);
 	tcase_add_test(t, refusal_waits_longer_each_time);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
