@@ -4,10 +4,7 @@
 
 struct cursor cursor_of(const void *data, size_t len)
 {
-	struct cursor c = {.p = data, .end = (const uint8_t *)data + len};
-	if (!data)
-		c.end = NULL;
-	return c;
+	return (struct cursor){.p = data, .end = data ? (const uint8_t *)data + len : NULL};
 }
 
 size_t cursor_left(const struct cursor *c)
