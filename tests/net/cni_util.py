@@ -185,7 +185,8 @@ class Host:
             "links": sorted(links),
             "routes": sorted(self.ip("route", "show", "table", "all").splitlines()),
             "routes6": sorted(self.ip("-6", "route", "show", "table", "all").splitlines()),
-            "neighbours": sorted(self.ip("neigh", "show", "nud", "all").splitlines()),
+            "neighbours": sorted(line for line in self.ip("neigh", "show", "nud", "all").splitlines()
+                                 if "NOARP" not in line),  # multicast: the kernel's own, they come and go
             "leases": self.leases(),
         }
 
