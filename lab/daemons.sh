@@ -60,7 +60,7 @@ write_bird_conf() { # SWITCH ASN ROUTER-ID
 }
 # A node may announce pod prefixes and nothing else; the other switch may announce anything.
 bird_import() {
-	if names node | grep -qx "$1"; then
+	if is_a node "$1"; then
 		echo 'where net ~ [ 10.244.0.0/16{16,28} ]'
 	else
 		echo all
@@ -95,7 +95,7 @@ write_bgpd_conf() { # SWITCH ASN ROUTER-ID
 		  maximum-paths 16
 	END
 	while read -r here peer there asn; do
-		! names node | grep -qx "$peer" || echo "  neighbor $there prefix-list pods in"
+		! is_a node "$peer" || echo "  neighbor $there prefix-list pods in"
 	done < <(bgp_links "$1")
 	echo " exit-address-family"
 }
@@ -150,5 +150,5 @@ cni() {
 
 pod_address() { ip -n "$lab_prefix$1" -4 -o address show dev eth0 | awk '{ sub("/.*", "", $4); print $4 }'; }
 address_of() { # pod or node
-	if names node | grep -qx "$1"; then node_address "$1"; else pod_address "$1"; fi
+	if is_a node "$1"; then node_address "$1"; else pod_address "$1"; fi
 }

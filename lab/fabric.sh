@@ -7,6 +7,9 @@ lab_run=/run/underlay-lab${UNDERLAY_LAB_PREFIX:+-${UNDERLAY_LAB_PREFIX%-}}
 # rows KIND: the lines of lab/topology of that kind, without the kind.
 rows() { sed -n "s/^$1[ \t]\{1,\}//p" "$top/lab/topology"; }
 names() { rows "$1" | awk '{ print $1 }'; }
+is_a() { [ -n "$(row_of "$1" "$2")" ]; } # KIND NAME
+# found: like grep -q, but reads to the end: with pipefail, a writer that is cut short would count as "no".
+found() { grep "$@" >/dev/null; }
 row_of() { rows "$1" | awk -v name="$2" '$1 == name'; }
 node_of() { row_of pod "$1" | awk '{ print $2 }'; }
 node_address() { row_of node "$1" | awk '{ print $3 }'; }
@@ -32,7 +35,7 @@ make_router() {
 # A switch names its ports after what is plugged in; a node has eth0, eth1 in the order of the links.
 make_link() { # SWITCH ADDRESS PEER ADDRESS
 	local port="to-$3" other="to-$1"
-	if names node | grep -qx "$3"; then
+	if is_a node "$3"; then
 		other=eth$(ip -n "$lab_prefix$3" -o link show type veth | wc -l)
 	fi
 	ip -n "$lab_prefix$1" link add "$port" type veth peer name "$other" netns "$lab_prefix$3"

@@ -64,9 +64,9 @@ next_hops() { # NODE PREFIX
 }
 routed() { [ "$(next_hops "$1" "$2")" -gt 0 ]; }
 routed_ways() { [ "$(next_hops "$1" "$2")" = "$3" ]; } # NODE PREFIX COUNT
-via() { ip -n "$lab_prefix$1" route show proto 171 | grep -qw "via $2"; } # NODE GATEWAY
+via() { ip -n "$lab_prefix$1" route show proto 171 | found -w "via $2"; } # NODE GATEWAY
 not_via() { ! via "$@"; }
-blackhole_covers() { ip -n "$lab_prefix$1" route show proto 171 | grep -q "^blackhole $2"; } # NODE PREFIX
+blackhole_covers() { ip -n "$lab_prefix$1" route show proto 171 | found "^blackhole $2"; } # NODE PREFIX
 neither_via_tor_a() { not_via n1 172.31.11.1 && not_via n2 172.31.12.1; }
 both_ways_again() { routed_ways n1 10.244.2.0/24 2 && routed_ways n2 10.244.1.0/24 2; }
 
@@ -108,7 +108,7 @@ ping_row() { # FROM: all destinations at once
 }
 # Pods to all pods and nodes, nodes to all pods. (Node to node is not ours: there were routes before.)
 wanted_pair() {
-	[ "$1" != "$2" ] && { names pod | grep -qx "$1" || names pod | grep -qx "$2"; }
+	[ "$1" != "$2" ] && { is_a pod "$1" || is_a pod "$2"; }
 }
 
 ping_everyone() {

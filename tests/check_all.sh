@@ -58,7 +58,7 @@ built() { # NAME STATUS LOG
 	fi
 }
 log_of_build() { # NAME: the last one written
-	ls -t "$logs/$1"-*.log | head -n 1
+	ls -t "$logs/$1"-*.log | sed -n 1p
 }
 
 # --- make check
@@ -83,7 +83,7 @@ make_check() {
 # A unit program says "100%: Checks: 12, Failures: 0, Errors: 0" for each of its suites.
 count_program() { # SUITE PATH-WITHOUT-EXTENSION
 	local result checks wrong
-	result=$(sed -n 's/^:test-result: *//p' "$2.trs" | head -n 1)
+	result=$(sed -n 's/^:test-result: *//p' "$2.trs" | sed -n 1p)
 	read -r checks wrong < <(sed -n 's/^[0-9]*%: Checks: \([0-9]*\), Failures: \([0-9]*\), Errors: \([0-9]*\)$/\1 \2 \3/p' \
 		"$2.log" 2>/dev/null | awk '{ n += $1; w += $2 + $3 } END { print n + 0, w + 0 }')
 	case $result in
@@ -138,7 +138,7 @@ net_tests() {
 suite_numbers() { # XML: tests failures errors skipped
 	local key
 	for key in tests failures errors skipped; do
-		grep -o '<testsuite [^>]*>' "$1" | sed -n "s/.* $key=\"\([0-9]*\)\".*/\1/p" | head -n 1
+		grep -o '<testsuite [^>]*>' "$1" | sed -n "s/.* $key=\"\([0-9]*\)\".*/\1/p" | sed -n 1p
 	done | tr '\n' ' '
 	echo
 }
@@ -209,7 +209,7 @@ check_main() {
 # The build in the source tree keeps its objects between runs, if it was one with --enable-werror.
 configure_top_for_check() {
 	if [ -f config.status ] && [ -f Makefile ]; then
-		if ./config.status --config | grep -q -- --enable-werror; then
+		if ./config.status --config | grep -e --enable-werror >/dev/null; then
 			return
 		fi
 		step "Clearing a build that let warnings pass" clean.log make clean
