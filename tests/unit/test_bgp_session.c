@@ -447,6 +447,20 @@ START_TEST(hold_time_0_is_forever)
 }
 END_TEST
 
+START_TEST(hold_time_0_begins_when_the_session_is_up)
+{
+	struct one o;
+	struct bgp_open open = peer_open();
+	one_default(&o);
+	connected(&o, BGP_OUT);
+	open.hold_time_s = 0;
+	give_open(&o, BGP_OUT, &open);
+	ck_assert_int_eq(bgp_session_next_at(&o.s).ms, o.now.ms + BGP_OPEN_WAIT_MS);
+	tick(&o, BGP_OPEN_WAIT_MS);
+	check_notified(&o, BGP_ERR_HOLD_TIMER, 0);
+}
+END_TEST
+
 START_TEST(an_attempt_is_given_up)
 {
 	struct one o;
@@ -1174,6 +1188,7 @@ static TCase *one_cases(void)
 	tcase_add_loop_test(t, silence_ends_it, 0, ROW_COUNT(connection_states));
 	tcase_add_loop_test(t, keepalives_keep_it_up, 0, 6);
 	tcase_add_loop_test(t, hold_time_0_is_forever, 0, 2);
+	tcase_add_test(t, hold_time_0_begins_when_the_session_is_up);
 	tcase_add_test(t, an_attempt_is_given_up);
 	tcase_add_test(t, retry_waits_grow_and_are_jittered);
 	tcase_add_test(t, refused_connections_are_retried_soon);

@@ -1,0 +1,269 @@
+/* The body of an UPDATE, on each kind of session: the first byte's low bits say which (1: inside, 2: 2-byte AS
+ * numbers, 4: IPv6 negotiated). Whatever set comes out must go out to every kind of session and come back as what is
+ * to be expected there; prefixes must go round through the packer.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bgp/attr_private.h"
+#include "bgp/message.h"
+#include "bgp/update.h"
+#include "src/base/live.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { PEER_AS = 64496, LOCAL_AS = 70000, PATH_NUMBERS = 4096, PACK_MAX = 8192 };
+
+static struct bgp_attr_table table;
+
+static void require(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+/* --- sets */
+
+/* The path as numbers, after own (0: nothing). */
+static size_t flatten(const struct bgp_attrs *a, uint32_t own, uint32_t out[PATH_NUMBERS])
+{
+	struct cursor c = cursor_of(a->wire + a->as_path_at, a->as_path_len);
+	size_t n = 0;
+	if (own)
+		out[n++] = own;
+	while (cursor_left(&c)) {
+		require(cursor_u8(&c) == BGP_SEG_SEQUENCE);
+		unsigned count = cursor_u8(&c);
+		require(count > 0);
+		for (; count; count--) {
+			require(n < PATH_NUMBERS);
+			out[n++] = cursor_u32(&c);
+			require(out[n - 1] != 0 && cursor_ok(&c));
+		}
+	}
+	return n;
+}
+
+static bool find(const struct bgp_attrs *a, uint8_t code, struct bgp_attr_item *out)
+{
+	struct cursor block = cursor_of(a->wire, a->wire_len);
+	while (bgp_attr_next(&block, out))
+		if (out->code == code)
+			return true;
+	return false;
+}
+
+static bool allowed(const struct bgp_attr_item *item, unsigned context)
+{
+	switch (item->code) {
+	case BGP_ATTR_MP_REACH:
+	case BGP_ATTR_MP_UNREACH:
+	case BGP_ATTR_AS4_PATH:
+	case BGP_ATTR_AS4_AGGREGATOR:
+		return false;
+	case BGP_ATTR_LOCAL_PREF:
+	case BGP_ATTR_ORIGINATOR_ID:
+	case BGP_ATTR_CLUSTER_LIST:
+		return context & BGP_ATTR_IBGP;
+	default:
+		return true;
+	}
+}
+
+/* What holds of every set, wherever it came from. */
+static void check_set(const struct bgp_attrs *a, unsigned context)
+{
+	static uint32_t path[PATH_NUMBERS];
+	char text[300];
+	struct cursor block = cursor_of(a->wire, a->wire_len);
+	struct bgp_attr_item item;
+	bool seen[256] = {false};
+	while (bgp_attr_next(&block, &item)) {
+		require(!seen[item.code] && allowed(&item, context));
+		require(!(item.flags & 0x0f) && !!(item.flags & BGP_FLAG_EXTENDED) == (cursor_left(&item.value) > 255));
+		seen[item.code] = true;
+	}
+	require(cursor_ok(&block) && !cursor_left(&block));
+	require(seen[BGP_ATTR_ORIGIN] && seen[BGP_ATTR_AS_PATH] && a->origin <= BGP_ORIGIN_INCOMPLETE);
+	require(a->has_med == seen[BGP_ATTR_MED] && a->has_originator == seen[BGP_ATTR_ORIGINATOR_ID]);
+	require(seen[BGP_ATTR_LOCAL_PREF] || a->local_pref == BGP_DEFAULT_LOCAL_PREF);
+	require(addr_is_unicast(&a->next_hop));
+	size_t n = flatten(a, 0, path);
+	require(n == a->as_count && a->first_as == (n ? path[0] : 0));
+	require(!n || bgp_attrs_count_as(a, path[0]) >= 1);
+	require(strlen(bgp_attrs_path_text(a, text, sizeof text)) < sizeof text);
+	require(n == 0 || text[0]);
+}
+
+static bool stays_inside(uint8_t code)
+{
+	return code == BGP_ATTR_MED || code == BGP_ATTR_LOCAL_PREF || code == BGP_ATTR_ORIGINATOR_ID ||
+	       code == BGP_ATTR_CLUSTER_LIST;
+}
+
+static bool written_anew(uint8_t code)
+{
+	return code == BGP_ATTR_AS_PATH || code == BGP_ATTR_NEXT_HOP || code == BGP_ATTR_LOCAL_PREF;
+}
+
+/* All of a's attributes that b must have unchanged. */
+static unsigned compare_rest(const struct bgp_attrs *a, const struct bgp_attrs *b, bool ibgp)
+{
+	struct cursor block = cursor_of(a->wire, a->wire_len);
+	struct bgp_attr_item item, other;
+	unsigned n = 0;
+	while (bgp_attr_next(&block, &item)) {
+		if (written_anew(item.code) || (!ibgp && stays_inside(item.code)))
+			continue;
+		require(find(b, item.code, &other));
+		require(item.flags == other.flags && cursor_left(&item.value) == cursor_left(&other.value));
+		require(!cursor_left(&item.value) || memcmp(item.value.p, other.value.p, cursor_left(&item.value)) == 0);
+		n++;
+	}
+	return n;
+}
+
+static void compare(const struct bgp_attrs *a, const struct bgp_attrs *b, const struct bgp_export *e)
+{
+	static uint32_t before[PATH_NUMBERS + 1], after[PATH_NUMBERS + 1];
+	size_t n = flatten(a, e->ibgp ? 0 : e->local_asn, before);
+	require(n == flatten(b, 0, after) && memcmp(before, after, n * sizeof *before) == 0);
+	require(a->origin == b->origin && a->no_export == b->no_export && a->no_advertise == b->no_advertise);
+	require(b->local_pref == (e->ibgp ? a->local_pref : BGP_DEFAULT_LOCAL_PREF));
+	require(b->has_med == (e->ibgp && a->has_med) && (!b->has_med || a->med == b->med));
+	require(addr_eq(&b->next_hop, e->ibgp ? &a->next_hop : &e->next_hop_self));
+	require(compare_rest(a, b, e->ibgp) == compare_rest(b, a, e->ibgp));
+}
+
+static void send_to(const struct bgp_attrs *a, unsigned context)
+{
+	struct bgp_export e = {.ibgp = context & BGP_ATTR_IBGP, .as4 = !(context & BGP_ATTR_AS2), .local_asn = LOCAL_AS,
+			       .next_hop_self = addr_from_v4(0x0a000002)};
+	struct bgp_attr_block out;
+	struct bgp_attrs *back, *mp;
+	uint8_t *block = malloc(BGP_MESSAGE_MAX);
+	size_t len = bgp_attrs_export(a, &e, block, BGP_MESSAGE_MAX);
+	if (e.ibgp && !addr_is_v4(&a->next_hop)) {
+		free(block);
+		return; /* needs MP_REACH_NLRI, which the packer of IPv6 will write */
+	}
+	if (!len) /* a 2-byte path comes with its long form where it has a long number */
+		require(a->wire_len + 2u * a->as_path_len + 64u > BGP_MESSAGE_MAX);
+	else
+		block = realloc(block, len);
+	if (len) {
+		bgp_attrs_decode(&table, context, cursor_of(block, len), true, &out, &back, &mp);
+		require(out.fault.reaction == BGP_FINE && out.complete && back && !mp);
+		check_set(back, context);
+		compare(a, back, &e);
+		bgp_attrs_unref(back);
+	}
+	free(block);
+}
+
+static void send_everywhere(const struct bgp_attrs *a)
+{
+	for (unsigned context = 0; context < 4; context++)
+		send_to(a, context);
+}
+
+/* --- prefixes */
+
+static size_t collect(struct bgp_nlri n, struct prefix *out)
+{
+	size_t count = 0;
+	unsigned skipped = 0;
+	while (count < PACK_MAX && bgp_nlri_next(&n, &out[count], &skipped)) {
+		const struct prefix *p = &out[count++], masked = prefix_make(&p->addr, p->len);
+		require(prefix_eq(p, &masked) && prefix_is_v4(p) == (n.family == BGP_IPV4_UNICAST));
+	}
+	require(count == PACK_MAX || !cursor_left(&n.bytes));
+	return count;
+}
+
+static void pack(enum bgp_family family, const struct prefix *at, size_t n, size_t cap)
+{
+	static struct prefix back[PACK_MAX];
+	uint8_t msg[BGP_MESSAGE_MAX];
+	for (size_t used = 0; n; at += used, n -= used) {
+		struct bgp_update_context ctx = {.attrs = &table, .as4 = true, .families = {true, true}};
+		struct bgp_frame f;
+		struct bgp_fault fault = {0};
+		struct bgp_update u;
+		size_t len = bgp_update_encode_withdraw(msg, cap, family, at, n, &used);
+		require(len && len <= cap && used);
+		require(bgp_frame_next(msg, len, &f, &fault) == 1 && f.len == len);
+		bgp_update_decode(&ctx, f.body, f.body_len, &u);
+		require(u.fault.reaction == BGP_FINE && !u.end_of_rib);
+		require(collect(u.part[family == BGP_IPV4_UNICAST ? 0 : 1].withdrawn, back) == used);
+		for (size_t i = 0; i < used; i++)
+			require(prefix_eq(&back[i], &at[i]));
+	}
+}
+
+static void check_nlri(struct bgp_nlri n)
+{
+	static struct prefix prefixes[PACK_MAX];
+	size_t count = collect(n, prefixes);
+	pack(n.family, prefixes, count, BGP_MESSAGE_MAX);
+	pack(n.family, prefixes, count, 80);
+}
+
+/* --- UPDATEs */
+
+static void check_update(const struct bgp_update_context *ctx, const struct bgp_update *u)
+{
+	bool announces = false;
+	for (unsigned i = 0; i < BGP_UPDATE_PARTS; i++) {
+		bool part = cursor_left(&u->part[i].announced.bytes);
+		const struct bgp_attrs *a = u->part[i].attrs;
+		announces |= part;
+		check_nlri(u->part[i].announced);
+		check_nlri(u->part[i].withdrawn);
+		require(ctx->families[u->part[i].announced.family] || !part);
+		require((a != NULL) == (part && u->fault.reaction < BGP_WITHDRAW));
+		if (!a)
+			continue;
+		require(ctx->ibgp || a->first_as == ctx->peer_asn);
+		check_set(a, ctx->ibgp ? BGP_ATTR_IBGP : 0);
+		send_everywhere(a);
+	}
+	require(u->fault.reaction != BGP_WITHDRAW || announces || u->foreign_family);
+	require(!u->end_of_rib || (!announces && u->fault.reaction == BGP_FINE && ctx->families[u->end_of_rib_family]));
+}
+
+static void try_update(const struct bgp_update_context *ctx, const uint8_t *body, size_t len)
+{
+	struct bgp_update u, again;
+	bgp_update_decode(ctx, body, len, &u);
+	require(u.fault.reaction == BGP_FINE || (u.fault.text && u.fault.data_len <= BGP_FAULT_DATA_MAX));
+	if (u.fault.reaction == BGP_RESET) {
+		require(!u.part[0].attrs && !u.part[1].attrs && !u.end_of_rib);
+	} else {
+		check_update(ctx, &u);
+		/* the same once more, now that its sets are known */
+		bgp_update_decode(ctx, body, len, &again);
+		require(again.fault.reaction == u.fault.reaction && again.end_of_rib == u.end_of_rib);
+		for (unsigned i = 0; i < BGP_UPDATE_PARTS; i++)
+			require(again.part[i].attrs == u.part[i].attrs);
+		bgp_update_fini(&again);
+	}
+	bgp_update_fini(&u);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (!size || size > BGP_MESSAGE_MAX - BGP_HEADER_LEN + 1)
+		return 0;
+	bgp_attr_table_init(&table);
+	struct bgp_update_context ctx = {.attrs = &table, .ibgp = data[0] & 1, .as4 = !(data[0] & 2), .peer_asn = PEER_AS,
+					 .families = {[BGP_IPV4_UNICAST] = true, [BGP_IPV6_UNICAST] = data[0] & 4}};
+	struct bgp_attrs *local = bgp_attrs_local(&table);
+	try_update(&ctx, data + 1, size - 1);
+	bgp_attrs_unref(local);
+	require(table.sets.count == 0 && live_count(LIVE_ATTRS) == 0);
+	bgp_attr_table_fini(&table);
+	return 0;
+}
