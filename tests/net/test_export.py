@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from harness import holds_for, wait_until
+from harness import BUILD, holds_for, wait_until
 from speaker import KEEPALIVE, UPDATE, Speaker, message, update
 
 ASN = 64700
@@ -164,7 +164,10 @@ def test_a_peer_that_does_not_read_costs_the_others_nothing(net):
         return len(n.told) == left and all(len(p) == 9 for p in n.told.values())
 
     wait_until(lambda: up_to_date(good), 60, "the good one is up to date", lambda: f"{len(good.told)} prefixes")
-    assert memory() - before < 8192, f"{memory() - before} KB more for a peer that does not read"
+    blocks = {row["kind"]: row["count"] for row in node.ask("show", "memory")}["output blocks"]
+    assert blocks < 64, f"{blocks} blocks wait for a peer that does not read"
+    if b"__asan_init" not in (BUILD / "underlayd").read_bytes():  # under ASan the size says nothing
+        assert memory() - before < 8192, f"{memory() - before} KB more for a peer that does not read"
     wait_until(lambda: up_to_date(lazy), 60, "the lazy one has the latest of everything", lambda: f"{len(lazy.told)} prefixes")
     for name in ("n1", "n2"):
         assert node.peer(name)["advertised"] == left
