@@ -90,9 +90,17 @@ const char *bgp_attrs_path_text(const struct bgp_attrs *a, char *buf, size_t cap
 struct bgp_export {
 	bool ibgp, as4;
 	uint32_t local_asn;
-	struct addr next_hop_self;
+	struct addr next_hop_self[BGP_FAMILIES];  /* zero: we have none to offer for this family */
+	struct addr link_local_self;              /* goes along with an IPv6 next hop of ours (RFC 2545); zero: not */
+};
+/* What an UPDATE of one family carries for a set: the block, and the next hop. */
+struct bgp_words {
+	const uint8_t *block;
+	size_t len;
+	struct addr next_hop, link_local; /* for MP_REACH_NLRI; an IPv4 NEXT_HOP is in the block */
 };
 /* Writes the attribute block that goes with a to such a session (RFC 4271 section 5.1: AS_PATH, next
- * hop, LOCAL_PREF, MED; unknown transitive ones with Partial). Classic NEXT_HOP form. Returns its
- * length, 0 where cap is too small. */
-size_t bgp_attrs_export(const struct bgp_attrs *a, const struct bgp_export *e, uint8_t *out, size_t cap);
+ * hop, LOCAL_PREF, MED; unknown transitive ones with Partial) into out, which *words then borrows. False where cap
+ * is too small. */
+bool bgp_attrs_export(const struct bgp_attrs *a, const struct bgp_export *e, enum bgp_family family, uint8_t *out,
+		      size_t cap, struct bgp_words *words);

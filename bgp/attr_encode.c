@@ -98,17 +98,27 @@ static bool copied(const struct bgp_attr_item *item, const struct bgp_export *e)
 	}
 }
 
-size_t bgp_attrs_export(const struct bgp_attrs *a, const struct bgp_export *e, uint8_t *out, size_t cap)
+/* Ours to external peers and for our own routes; what an internal peer gets otherwise is the next hop as learned. */
+static void choose_next_hop(const struct bgp_attrs *a, const struct bgp_export *e, enum bgp_family family,
+			    struct bgp_words *words)
+{
+	bool self = !e->ibgp || addr_is_zero(&a->next_hop);
+	words->next_hop = self ? e->next_hop_self[family] : a->next_hop;
+	words->link_local = self ? e->link_local_self : (struct addr){{0}};
+}
+
+bool bgp_attrs_export(const struct bgp_attrs *a, const struct bgp_export *e, enum bgp_family family, uint8_t *out,
+		      size_t cap, struct bgp_words *words)
 {
 	struct writer w = writer_of(out, cap);
 	struct cursor block = cursor_of(a->wire, a->wire_len);
 	struct bgp_attr_item item;
-	bool wide, self = !e->ibgp || addr_is_zero(&a->next_hop);
-	const struct addr *nh = self ? &e->next_hop_self : &a->next_hop;
+	bool wide;
+	choose_next_hop(a, e, family, words);
 	bgp_attr_put(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_ORIGIN, &a->origin, 1);
 	put_as_path(&w, a, e, &wide);
-	if (addr_is_v4(nh))
-		bgp_attr_put(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_NEXT_HOP, nh->b + 12, 4);
+	if (family == BGP_IPV4_UNICAST && addr_is_v4(&words->next_hop))
+		bgp_attr_put(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_NEXT_HOP, words->next_hop.b + 12, 4);
 	if (e->ibgp)
 		put_u32(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_LOCAL_PREF, a->local_pref);
 	while (bgp_attr_next(&block, &item)) {
@@ -121,5 +131,7 @@ size_t bgp_attrs_export(const struct bgp_attrs *a, const struct bgp_export *e, u
 	}
 	if (wide && !e->as4)
 		put_as4_path(&w, a, e);
-	return writer_ok(&w) ? writer_len(&w) : 0;
+	words->block = out;
+	words->len = writer_len(&w);
+	return writer_ok(&w);
 }

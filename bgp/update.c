@@ -194,19 +194,62 @@ static void put_mp_head(struct writer *w, uint8_t code, enum bgp_family family)
 	writer_u8(w, 1);
 }
 
-size_t bgp_update_encode_announce(uint8_t *out, size_t cap, enum bgp_family family, const uint8_t *block,
-				  size_t block_len, const struct prefix *prefixes, size_t n, size_t *used)
+enum bgp_family bgp_family_of_prefix(const struct prefix *p)
+{
+	return prefix_is_v4(p) ? BGP_IPV4_UNICAST : BGP_IPV6_UNICAST;
+}
+
+/* RFC 4760 section 3, RFC 2545: a next hop of ours may bring its link-local address along. */
+static void put_mp_next_hop(struct writer *w, const struct bgp_words *words)
+{
+	bool both = !addr_is_zero(&words->link_local) && !addr_eq(&words->link_local, &words->next_hop);
+	if (addr_is_v4(&words->next_hop)) {
+		writer_u8(w, 4);
+		writer_bytes(w, words->next_hop.b + 12, 4);
+	} else {
+		writer_u8(w, both ? 32 : 16);
+		writer_bytes(w, words->next_hop.b, 16);
+		if (both)
+			writer_bytes(w, words->link_local.b, 16);
+	}
+	writer_u8(w, 0); /* reserved */
+}
+
+/* MP_REACH_NLRI goes first in the list (RFC 7606 section 5.1), so that a fault behind it costs no prefix. */
+static size_t put_mp_reach(struct writer *w, enum bgp_family family, const struct bgp_words *words,
+			   const struct prefix *prefixes, size_t n)
+{
+	size_t attrs_at = writer_len(w), used;
+	writer_u16(w, 0);
+	size_t reach_at = writer_len(w);
+	put_mp_head(w, BGP_ATTR_MP_REACH, family);
+	put_mp_next_hop(w, words);
+	if (!writer_ok(w) || writer_left(w) < words->len)
+		return 0;
+	w->end -= words->len;
+	used = put_prefixes(w, family, prefixes, n);
+	w->end += words->len;
+	writer_patch_u16(w, reach_at + 2, (uint16_t)(writer_len(w) - reach_at - 4));
+	writer_bytes(w, words->block, words->len);
+	writer_patch_u16(w, attrs_at, (uint16_t)(writer_len(w) - attrs_at - 2));
+	return used;
+}
+
+size_t bgp_update_encode_announce(uint8_t *out, size_t cap, enum bgp_family family, const struct bgp_words *words,
+				  const struct prefix *prefixes, size_t n, size_t *used)
 {
 	struct writer w = writer_of(out, cap < BGP_MESSAGE_MAX ? cap : BGP_MESSAGE_MAX);
 	*used = 0;
-	if (family != BGP_IPV4_UNICAST)
-		return 0; /* IPv6 unicast comes with its next hop form */
 	bgp_message_begin(&w, BGP_UPDATE);
 	writer_u16(&w, 0);
-	writer_u16(&w, (uint16_t)block_len);
-	writer_bytes(&w, block, block_len);
-	if (writer_ok(&w))
-		*used = put_prefixes(&w, family, prefixes, n);
+	if (family != BGP_IPV4_UNICAST || !addr_is_v4(&words->next_hop)) {
+		*used = put_mp_reach(&w, family, words, prefixes, n);
+	} else {
+		writer_u16(&w, (uint16_t)words->len);
+		writer_bytes(&w, words->block, words->len);
+		if (writer_ok(&w))
+			*used = put_prefixes(&w, family, prefixes, n);
+	}
 	return *used ? bgp_message_end(&w) : 0;
 }
 

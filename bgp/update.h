@@ -42,11 +42,13 @@ struct bgp_update_context {
 void bgp_update_decode(const struct bgp_update_context *ctx, const uint8_t *body, size_t len, struct bgp_update *out);
 void bgp_update_fini(struct bgp_update *u); /* drops the references */
 
+enum bgp_family bgp_family_of_prefix(const struct prefix *p);
+
 /* Builders. Each writes one message with as many of the prefixes as fit and sets *used to their
- * number; returns its length (0: not even one fits). All prefixes are of family. block is what
- * bgp_attrs_export() made. */
-size_t bgp_update_encode_announce(uint8_t *out, size_t cap, enum bgp_family family, const uint8_t *block,
-				  size_t block_len, const struct prefix *prefixes, size_t n, size_t *used);
+ * number; returns its length (0: not even one fits). All prefixes are of family. words are what
+ * bgp_attrs_export() made for that family. */
+size_t bgp_update_encode_announce(uint8_t *out, size_t cap, enum bgp_family family, const struct bgp_words *words,
+				  const struct prefix *prefixes, size_t n, size_t *used);
 size_t bgp_update_encode_withdraw(uint8_t *out, size_t cap, enum bgp_family family, const struct prefix *prefixes,
 				  size_t n, size_t *used);
 size_t bgp_update_encode_end_of_rib(uint8_t *out, size_t cap, enum bgp_family family);

@@ -96,7 +96,7 @@ static void check_address(const struct check *k, const struct placed_peer *p)
 	const struct conf *c = k->conf;
 	bool later = conf_tree_find(p->tree, "interface") || conf_tree_find(p->tree, "range");
 	if (!conf_tree_given(p->tree, "address") && !later)
-		peer_error(k, p, "address", "missing, expected an IPv4 unicast address");
+		peer_error(k, p, "address", "missing, expected a unicast address");
 	for (size_t i = 0; i < c->node.address_count; i++)
 		if (addr_eq(&p->peer->address, &c->node.addresses[i]))
 			peer_error(k, p, "address", "this is one of the node's own addresses (node.addresses)");
@@ -164,5 +164,5 @@ bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b)
 {
 	return strcmp(a->name, b->name) == 0 && addr_eq(&a->address, &b->address) && a->asn_kind == b->asn_kind &&
 	       a->asn == b->asn && a->passive == b->passive && a->port == b->port && a->hold_time_s == b->hold_time_s &&
-	       a->import == b->import && a->export == b->export;
+	       a->ipv4 == b->ipv4 && a->ipv6 == b->ipv6 && a->import == b->import && a->export == b->export;
 }

@@ -22,6 +22,7 @@ struct conf_peer {
 	bool passive;
 	uint16_t port;
 	uint16_t hold_time_s; /* 0, or 3 and more */
+	bool ipv4, ipv6; /* families */
 	enum conf_policy import, export;
 	unsigned line; /* where it stands in the file, for messages */
 };

@@ -7,8 +7,8 @@
 #define SECTION .type = CONF_KEY_MAP, .expected = "a map (key: value)"
 #define NAME_RULE "1 to 63 letters, digits, dots, dashes or underscores that start with a letter or a digit"
 #define CIDRS                                                                    \
-	.min = 8, .expected = "a list of IPv4 prefixes such as [10.244.7.0/24]", \
-	.item = "an IPv4 prefix of /8 to /32 such as 10.244.7.0/24"
+	.min = 8, .expected = "a list of prefixes such as [10.244.7.0/24, \"fd10:244:7::/64\"]", \
+	.item = "a prefix of /8 or longer such as 10.244.7.0/24 or fd10:244:7::/64"
 #define LATER(p, h)                                          \
 	{                                                    \
 		.path = p, .type = CONF_KEY_LATER, .help = h \
@@ -38,7 +38,7 @@ const struct conf_key conf_keys[] = {
 	 .help = "the BGP sessions"},
 	{"peers[].name", CONF_KEY_NAME, .expected = NAME_RULE, .otherwise = "the address", PEER(name),
 	 .help = "how the peer is called in output and in commands"},
-	{"peers[].address", CONF_KEY_ADDRESS, .expected = "an IPv4 unicast address", .otherwise = "none; needed",
+	{"peers[].address", CONF_KEY_ADDRESS, .expected = "a unicast address", .otherwise = "none; needed",
 	 PEER(address), .help = "where the peer is"},
 	LATER("peers[].interface", "an unnumbered session on this interface"),
 	LATER("peers[].range", "sessions with whoever calls from this prefix"),
@@ -54,8 +54,8 @@ const struct conf_key conf_keys[] = {
 	LATER("peers[].password-file", "a file with the TCP-MD5 or TCP-AO secret"),
 	LATER("peers[].ttl-security", "drop packets from more hops away than this"),
 	LATER("peers[].multihop", "how many hops an eBGP peer may be away"),
-	{"peers[].families", CONF_KEY_FAMILIES, .expected = "a list of address families: [ipv4]", .item = "ipv4",
-	 .otherwise = "[ipv4]", .help = "what routes are exchanged"},
+	{"peers[].families", CONF_KEY_FAMILIES, .expected = "a list of address families: [ipv4, ipv6]",
+	 .item = "ipv4 or ipv6", .otherwise = "[ipv4, ipv6]", .help = "what routes are exchanged"},
 	LATER("peers[].bfd", "fast failure detection"),
 	LATER("peers[].bfd.interval", "time between two BFD packets"),
 	LATER("peers[].bfd.multiplier", "how many may be lost"),

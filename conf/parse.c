@@ -71,6 +71,7 @@ static void read_peers(const struct walk *w, const struct conf_key *key, const s
 	c->peers = conf_grab(list->count, sizeof *c->peers);
 	for (const struct conf_tree *t = list->first; t; t = t->next) {
 		struct conf_peer *peer = &c->peers[c->peer_count];
+		peer->ipv4 = peer->ipv6 = true;
 		snprintf(item_path, sizeof item_path, "%.100s[%zu]", path, c->peer_count++);
 		struct walk inner = {c, w->errors, "peers[]", item_path, peer};
 		peer->line = t->at.line;

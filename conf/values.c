@@ -232,10 +232,10 @@ static void set_address(const struct value *v)
 	struct addr a;
 	if (!address_or_mismatch(v, &a))
 		return;
-	if (addr_is_v4(&a))
-		*(struct addr *)v->field = a;
+	if (addr_is_link_local(&a) && !addr_is_v4(&a))
+		mismatch(v, ": a link-local address needs its interface, and interface: is not supported yet");
 	else
-		mismatch(v, ": IPv6 is not supported yet");
+		*(struct addr *)v->field = a;
 }
 
 /* The value for item number i of the list at v; path is a buffer for its path. */
@@ -299,8 +299,7 @@ static void set_addresses(const struct value *v)
 /* Prefixes that no pod can have: reserved blocks, and the link-local one, where pods find their gateway. */
 static bool is_pod_space(const struct prefix *p)
 {
-	struct prefix link_local = prefix_make_v4(169u << 24 | 254u << 16, 16);
-	return addr_is_unicast(&p->addr) && !prefix_overlaps(p, &link_local);
+	return addr_is_unicast(&p->addr) && !addr_is_link_local(&p->addr);
 }
 
 static bool prefix_or_mismatch(const struct value *v, struct prefix *out)
@@ -310,9 +309,7 @@ static bool prefix_or_mismatch(const struct value *v, struct prefix *out)
 	enum prefix_parse how = prefix_parse(text, out);
 	if (how == PREFIX_BAD_TEXT || !strchr(text, '/')) {
 		mismatch(v, how != PREFIX_BAD_TEXT ? ": the /LENGTH is missing" : "");
-	} else if (!prefix_is_v4(out)) {
-		mismatch(v, ": IPv6 is not supported yet");
-	} else if (strchr(text, ':') || prefix_plen(out) < v->key->min) {
+	} else if ((prefix_is_v4(out) && strchr(text, ':')) || prefix_plen(out) < v->key->min) {
 		mismatch(v, "");
 	} else if (how == PREFIX_HOST_BITS) {
 		snprintf(hint, sizeof hint, ": bits beyond the length are set, %s is probably meant",
@@ -382,32 +379,34 @@ static void set_prefixes(const struct value *v)
 	*field = (struct conf_prefixes){.at = at, .count = n};
 }
 
-static bool is_ipv4_word(const struct value *item)
+static bool *family_flag(struct conf_peer *p, const struct value *item)
 {
 	const char *text = is_scalar(item) ? item->tree->text : "";
-	if (strcmp(text, "ipv6") == 0)
-		conf_error_add(item->errors, item->tree->at, item->path, "ipv6 is not supported yet, expected ipv4");
-	else if (strcmp(text, "ipv4") != 0)
-		mismatch(item, "");
-	return strcmp(text, "ipv4") == 0;
+	if (strcmp(text, "ipv4") == 0)
+		return &p->ipv4;
+	return strcmp(text, "ipv6") == 0 ? &p->ipv6 : NULL;
 }
 
-/* Nothing is stored: IPv4 is all there is so far, but what is written must not be ignored. */
 static void set_families(const struct value *v)
 {
+	struct conf_peer *p = v->base;
 	char path[128];
-	size_t i = 0, ipv4 = 0;
+	size_t i = 0;
 	if (!list_or_mismatch(v))
 		return;
+	p->ipv4 = p->ipv6 = false;
 	if (v->tree->count == 0)
 		conf_error_add(v->errors, v->tree->at, v->path, "the list is empty, expected %s", v->key->expected);
 	for (const struct conf_tree *t = v->tree->first; t; t = t->next) {
 		struct value item = item_of(v, t, i++, path);
-		if (item_sound(&item) && is_ipv4_word(&item))
-			ipv4++;
+		bool *flag = item_sound(&item) ? family_flag(p, &item) : NULL;
+		if (flag && *flag)
+			conf_error_add(v->errors, v->tree->at, v->path, "%s is in the list twice", t->text);
+		else if (flag)
+			*flag = true;
+		else if (!t->fault)
+			mismatch(&item, "");
 	}
-	if (ipv4 > 1)
-		conf_error_add(v->errors, v->tree->at, v->path, "ipv4 is in the list twice");
 }
 
 static void set_policy(const struct value *v, bool pods)

@@ -234,7 +234,7 @@ void fib_dump_found(struct fib *f, const struct route *r)
 	struct fib_entry *e = find_or_make(f, &r->prefix);
 	for (unsigned i = 0; i < r->nexthop_count; i++) {
 		at[i] = r->nexthops[i];
-		if (!addr_is_zero(&at[i].gateway))
+		if (!addr_is_zero(&at[i].gateway) && !addr_is_link_local(&at[i].gateway))
 			at[i].ifindex = 0; /* the kernel's finding, not part of what we say */
 	}
 	struct nhset *s = nhset_of(f->nhsets, at, r->type == ROUTE_BLACKHOLE ? 0 : r->nexthop_count);

@@ -88,7 +88,9 @@ struct nhset *nhset_choose(struct nhset_table *t, const struct rib_entry *e)
 		return intern(t, NULL, 0);
 	for (const struct rib_path *p = &e->path; p && n < ROUTE_NEXTHOPS_MAX; p = p->next)
 		if (p->flags & RIB_PATH_USED)
-			at[n++] = (struct route_nexthop){.gateway = p->attrs->next_hop, .weight = 1};
+			at[n++] = (struct route_nexthop){.gateway = p->attrs->next_hop,
+							 .ifindex = addr_is_link_local(&p->attrs->next_hop) ? p->source->ifindex : 0,
+							 .weight = 1};
 	return nhset_of(t, at, n);
 }
 

@@ -30,6 +30,7 @@ struct rib_source {
 	bool ibgp;
 	uint32_t router_id;
 	struct addr addr;      /* the peer's address */
+	uint32_t ifindex;      /* the link to the peer, for next hops that are link-local; 0: not known */
 	void *owner;           /* the user's; not touched */
 	uint32_t id;           /* unique in the table's life */
 	uint32_t paths;        /* how many are in the table */

@@ -78,7 +78,7 @@ static void new_peer(struct daemon *d, const struct conf *c, const struct conf_p
 					    .router_id = d->router_id,
 					    .hold_time_s = cp->hold_time_s,
 					    .passive = cp->passive,
-					    .families = {[BGP_IPV4_UNICAST] = true},
+					    .families = {[BGP_IPV4_UNICAST] = cp->ipv4, [BGP_IPV6_UNICAST] = cp->ipv6},
 					    .restart_time_s = RESTART_TIME_S};
 	peer_start(peer_new(d, &params, cp->name, &cp->address, cp->port, import_of(cp->import), export_of(cp->export)));
 }

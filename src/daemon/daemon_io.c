@@ -94,7 +94,7 @@ static bool has_told_all(const struct peer *p, struct tick now)
 		return false;
 	const struct bgp_open *o = &p->session.conn[slot].open;
 	bool says_so = o->restart.present && !o->restart.restarting;
-	return p->end_of_rib_received ||
+	return peer_has_ended_rib(p) ||
 	       (!says_so && tick_since_ms(p->last_update_at, now) >= DAEMON_RESTART_QUIET_MS);
 }
 

@@ -35,10 +35,14 @@ struct batch {
 
 /* --- groups */
 
-static bool same_words(const struct group *g, const struct bgp_export *words, enum rib_export policy)
+static bool same_words(const struct group *g, const struct bgp_export *words, enum rib_export policy, const bool *families)
 {
-	return g->policy == policy && g->words.ibgp == words->ibgp && g->words.as4 == words->as4 &&
-	       g->words.local_asn == words->local_asn && addr_eq(&g->words.next_hop_self, &words->next_hop_self);
+	bool same = g->policy == policy && g->words.ibgp == words->ibgp && g->words.as4 == words->as4 &&
+		    g->words.local_asn == words->local_asn &&
+		    addr_eq(&g->words.link_local_self, &words->link_local_self);
+	for (unsigned f = 0; f < BGP_FAMILIES; f++)
+		same &= g->families[f] == families[f] && addr_eq(&g->words.next_hop_self[f], &words->next_hop_self[f]);
+	return same;
 }
 
 static uint64_t take_bit(struct daemon *d)
@@ -48,17 +52,19 @@ static uint64_t take_bit(struct daemon *d)
 	return bit;
 }
 
-static struct group *group_for(struct daemon *d, const struct bgp_export *words, enum rib_export policy)
+static struct group *group_for(struct daemon *d, const struct bgp_export *words, enum rib_export policy,
+			       const bool *families)
 {
 	list_each(n, tmp, &d->groups) {
 		struct group *g = container_of(n, struct group, node);
-		if (same_words(g, words, policy))
+		if (same_words(g, words, policy, families))
 			return g;
 	}
 	struct group *g = calloc(1, sizeof *g);
 	if (!g)
 		abort();
 	g->words = *words;
+	memcpy(g->families, families, sizeof g->families);
 	g->policy = policy;
 	g->bit = take_bit(d);
 	list_init(&g->members);
@@ -81,8 +87,14 @@ void export_join(struct peer *p)
 	struct bgp_export words = {.ibgp = p->ibgp,
 				   .as4 = p->as4,
 				   .local_asn = p->session.params.local_asn,
-				   .next_hop_self = p->local_address};
-	p->group = group_for(d, &words, p->export);
+				   .link_local_self = p->local_link_local};
+	bool families[BGP_FAMILIES];
+	for (unsigned f = 0; f < BGP_FAMILIES; f++) {
+		words.next_hop_self[f] = p->local_next_hop[f];
+		/* without an address of ours in the family there is nothing that we could say in it */
+		families[f] = p->families[f] && !addr_is_zero(&p->local_next_hop[f]);
+	}
+	p->group = group_for(d, &words, p->export, families);
 	list_append(&p->group->laggards, &p->member);
 	rib_cursor_open(d->rib, &p->cursor);
 	p->joined_seq = rib_last_seq(d->rib);
@@ -142,30 +154,30 @@ static void count_update(struct batch *b)
 		}
 }
 
-static void withdraw(struct batch *b, struct peer *except, const struct prefix *at, size_t n)
+static void withdraw(struct batch *b, enum bgp_family family, struct peer *except, const struct prefix *at, size_t n)
 {
 	for (size_t used = 0; n; at += used, n -= used) {
 		uint8_t *out = room(b, except);
-		b->block->len += (uint32_t)bgp_update_encode_withdraw(out, BGP_MESSAGE_MAX, BGP_IPV4_UNICAST, at, n, &used);
+		b->block->len += (uint32_t)bgp_update_encode_withdraw(out, BGP_MESSAGE_MAX, family, at, n, &used);
 		count_update(b);
 	}
 }
 
-static void announce(struct batch *b, struct bgp_attrs *attrs, struct peer *except, const struct prefix *at, size_t n)
+static void announce(struct batch *b, enum bgp_family family, struct bgp_attrs *attrs, struct peer *except,
+		     const struct prefix *at, size_t n)
 {
 	static struct log_limit limit;
 	uint8_t attr_block[BGP_MESSAGE_MAX];
-	size_t block_len = bgp_attrs_export(attrs, &b->group->words, attr_block, sizeof attr_block);
+	struct bgp_words words;
+	bool fits = bgp_attrs_export(attrs, &b->group->words, family, attr_block, sizeof attr_block, &words);
 	for (size_t used = 0; n; at += used, n -= used) {
 		uint8_t *out = room(b, except);
-		size_t len = !block_len ? 0
-					: bgp_update_encode_announce(out, BGP_MESSAGE_MAX, BGP_IPV4_UNICAST, attr_block,
-								     block_len, at, n, &used);
+		size_t len = fits ? bgp_update_encode_announce(out, BGP_MESSAGE_MAX, family, &words, at, n, &used) : 0;
 		if (!len) {
 			/* with our AS added it fits no message: never leave the old route standing for it */
 			char text[PREFIX_TEXT_MAX];
 			log_remote(&limit, LOG_LEVEL_WARN, "export", "%s: attributes too long for a message, withdrawn", prefix_format(at, text));
-			withdraw(b, except, at, n);
+			withdraw(b, family, except, at, n);
 			return;
 		}
 		b->block->len += (uint32_t)len;
@@ -176,6 +188,9 @@ static void announce(struct batch *b, struct bgp_attrs *attrs, struct peer *exce
 static int by_words(const void *x, const void *y)
 {
 	const struct item *a = x, *b = y;
+	enum bgp_family fa = bgp_family_of_prefix(&a->prefix), fb = bgp_family_of_prefix(&b->prefix);
+	if (fa != fb)
+		return fa < fb ? -1 : 1;
 	if (a->from != b->from)
 		return (uintptr_t)a->from < (uintptr_t)b->from ? -1 : 1;
 	if (a->attrs != b->attrs)
@@ -194,7 +209,7 @@ static void withdraw_from_source(struct batch *b, struct peer *from, const struc
 			at[count++] = items[i].prefix;
 	if (!count)
 		return;
-	withdraw(&own, NULL, at, count);
+	withdraw(&own, bgp_family_of_prefix(&items->prefix), NULL, at, count);
 	ship(&own);
 }
 
@@ -207,6 +222,7 @@ static void encode_run(struct batch *b, const struct item *items, size_t n)
 {
 	struct prefix at[BATCH];
 	struct peer *from = receives(b, items->from) ? items->from : NULL;
+	enum bgp_family family = bgp_family_of_prefix(&items->prefix);
 	for (size_t i = 0; i < n; i++)
 		at[i] = items[i].prefix;
 	if (from && items->attrs)
@@ -214,9 +230,9 @@ static void encode_run(struct batch *b, const struct item *items, size_t n)
 	if (b->only && from && items->attrs)
 		return;
 	if (items->attrs)
-		announce(b, items->attrs, from, at, n);
+		announce(b, family, items->attrs, from, at, n);
 	else
-		withdraw(b, NULL, at, n);
+		withdraw(b, family, NULL, at, n);
 }
 
 static void encode(struct batch *b)
@@ -254,6 +270,8 @@ static void add_entry(struct batch *b, struct rib_entry *e)
 {
 	struct group *g = b->group;
 	struct item *i = &b->items[b->count];
+	if (!g->families[bgp_family_of_prefix(&e->prefix)])
+		return;
 	bool accepted = rib_export_accepts(g->policy, g->words.ibgp, e);
 	if (accepted && !b->only && !(e->flags & RIB_ENTRY_BEST_CHANGED))
 		return; /* only its further next hops changed */
@@ -288,10 +306,11 @@ static void send_end_of_rib(struct peer *p)
 {
 	struct block *b = block_new(64);
 	p->end_of_rib_sent = true;
-	if (p->session.conn[bgp_session_slot(&p->session)].open.restart.present) {
-		b->len = (uint32_t)bgp_update_encode_end_of_rib(b->data, b->cap, BGP_IPV4_UNICAST);
-		peer_send(p, b);
-	}
+	bool wanted = p->session.conn[bgp_session_slot(&p->session)].open.restart.present;
+	for (unsigned f = 0; f < BGP_FAMILIES; f++)
+		if (wanted && p->families[f])
+			b->len += (uint32_t)bgp_update_encode_end_of_rib(b->data + b->len, b->cap - b->len, (enum bgp_family)f);
+	peer_send(p, b);
 	block_unref(b);
 }
 

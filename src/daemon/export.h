@@ -20,7 +20,8 @@ struct peer;
 struct group {
 	struct list node;
 	struct list members, laggards; /* struct peer.member */
-	struct bgp_export words;       /* part of what makes a group */
+	struct bgp_export words;       /* with policy and families what makes a group */
+	bool families[BGP_FAMILIES];
 	enum rib_export policy;
 	struct rib_cursor cursor;      /* open while there are members */
 	uint64_t bit;                  /* in rib_entry.sent; 0: all taken, then withdrawals are always sent */

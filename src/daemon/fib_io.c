@@ -68,16 +68,21 @@ static void on_dumped(void *arg, const struct nlmsghdr *h, int error, const char
  * concluded from what was not. */
 static int read_kernel(struct fib_writer *w, size_t *differ)
 {
+	static const int families[] = {AF_INET, AF_INET6};
 	uint64_t buf[64];
 	struct netlink_socket *s;
 	int error = netlink_socket_open(&s, 0);
 	if (error)
 		return error;
-	netlink_route_dump_request(buf, sizeof buf, 1, AF_INET, w->fib.mark.table, w->fib.mark.protocol);
 	fib_dump_begin(&w->fib);
-	error = netlink_dump(s, buf, on_dumped, w);
+	for (size_t i = 0; i < sizeof families / sizeof *families && !error; i++) {
+		netlink_route_dump_request(buf, sizeof buf, 1, families[i], w->fib.mark.table, w->fib.mark.protocol);
+		error = netlink_dump(s, buf, on_dumped, w);
+		if (error == -ENOENT || error == -EAFNOSUPPORT || error == -EOPNOTSUPP) /* no such table, no IPv6 */
+			error = 0;
+	}
 	netlink_socket_close(s);
-	if (error && error != -ENOENT)
+	if (error)
 		return error;
 	*differ = fib_dump_end(&w->fib);
 	return 0;
@@ -274,7 +279,7 @@ static int open_sockets(struct fib_writer *w)
 {
 	int error = netlink_socket_open(&w->requests, 0);
 	if (!error)
-		error = netlink_socket_open(&w->events, RTMGRP_LINK | RTMGRP_IPV4_IFADDR);
+		error = netlink_socket_open(&w->events, RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR);
 	if (!error)
 		error = read_kernel(w, &w->adopted);
 	return error;

@@ -16,6 +16,7 @@
 #include "src/base/live.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/export.h"
+#include "src/daemon/local_link_io.h"
 #include "src/daemon/sockaddr.h"
 
 enum { READ_SIZE = 65536, WRITE_IOV = 64, LINGER_S = 2, GOODBYES_MAX = 64 };
@@ -162,7 +163,10 @@ static void take_withdrawn(struct peer *p, struct bgp_nlri nlri)
  * next hop), RFC 4456 section 8 (our own router ID as originator). */
 static bool leads_back(const struct peer *p, const struct bgp_attrs *a)
 {
-	return bgp_attrs_count_as(a, p->session.params.local_asn) > 0 || addr_eq(&a->next_hop, &p->local_address) ||
+	bool our_address = addr_eq(&a->next_hop, &p->local_address);
+	for (unsigned f = 0; f < BGP_FAMILIES; f++)
+		our_address |= addr_eq(&a->next_hop, &p->local_next_hop[f]);
+	return bgp_attrs_count_as(a, p->session.params.local_asn) > 0 || our_address ||
 	       (a->has_originator && a->originator_id == p->session.params.router_id);
 }
 
@@ -201,9 +205,7 @@ static bool take_update(struct peer *p, enum bgp_slot slot, const struct bgp_fra
 	struct bgp_update_context ctx = {
 		.attrs = &p->daemon->attrs, .ibgp = p->ibgp, .as4 = p->as4, .peer_asn = p->session.conn[slot].open.asn};
 	struct bgp_update u;
-	memcpy(ctx.families, p->session.params.families, sizeof ctx.families);
-	for (unsigned f = 0; f < BGP_FAMILIES; f++)
-		ctx.families[f] &= p->session.conn[slot].open.families[f];
+	memcpy(ctx.families, p->families, sizeof ctx.families);
 	bgp_update_decode(&ctx, frame->body, frame->body_len, &u);
 	p->count.updates_in++;
 	p->last_update_at = now;
@@ -225,7 +227,7 @@ static bool take_update(struct peer *p, enum bgp_slot slot, const struct bgp_fra
 		take_announced(p, u.part[i].announced, u.part[i].attrs, now);
 	}
 	if (u.end_of_rib)
-		p->end_of_rib_received = true;
+		p->end_of_rib_received[u.end_of_rib_family] = true;
 	bgp_update_fini(&u);
 	return true;
 }
@@ -425,20 +427,66 @@ static void open_connection(struct peer *p)
 
 /* --- the session's wishes */
 
+static bool has_own_cidr(const struct conf *c, enum bgp_family family)
+{
+	for (size_t i = 0; c && i < c->pods.cidrs.count; i++)
+		if (bgp_family_of_prefix(&c->pods.cidrs.at[i]) == family)
+			return true;
+	return false;
+}
+
+/* The next hops that we offer: our end of the connection for its own family; for the other one, and for the link-local
+ * that goes with IPv6, what the same interface has; failing that, the node's addresses. */
+static void learn_next_hops(struct peer *p)
+{
+	const struct conf *c = p->daemon->conf;
+	struct local_link link;
+	local_link_of(&p->local_address, &link);
+	p->ifindex = link.ifindex;
+	p->local_link_local = link.link_local;
+	p->local_next_hop[BGP_IPV4_UNICAST] = link.v4;
+	p->local_next_hop[BGP_IPV6_UNICAST] = addr_is_zero(&link.v6) ? link.link_local : link.v6;
+	for (size_t i = 0; c && i < c->node.address_count; i++) {
+		struct addr *nh = &p->local_next_hop[addr_is_v4(&c->node.addresses[i]) ? BGP_IPV4_UNICAST : BGP_IPV6_UNICAST];
+		if (addr_is_zero(nh))
+			*nh = c->node.addresses[i];
+	}
+	bool v4 = addr_is_v4(&p->local_address);
+	if (v4 || !addr_is_link_local(&p->local_address))
+		p->local_next_hop[v4 ? BGP_IPV4_UNICAST : BGP_IPV6_UNICAST] = p->local_address;
+	for (unsigned f = 0; f < BGP_FAMILIES; f++)
+		if (p->families[f] && addr_is_zero(&p->local_next_hop[f]) && has_own_cidr(c, (enum bgp_family)f))
+			log_warn(p->subject, "nothing is announced for %s: the interface has no address of that family (give it one, "
+				 "or set node.addresses)", bgp_family_name((enum bgp_family)f));
+}
+
+bool peer_has_ended_rib(const struct peer *p)
+{
+	for (unsigned f = 0; f < BGP_FAMILIES; f++)
+		if (p->families[f] && !p->end_of_rib_received[f])
+			return false;
+	return true;
+}
+
 static void session_up(struct peer *p, enum bgp_slot slot)
 {
 	const struct bgp_conn *c = &p->session.conn[slot];
 	struct daemon *d = p->daemon;
 	p->ibgp = c->open.asn == p->session.params.local_asn;
 	p->as4 = c->open.as4;
+	for (unsigned f = 0; f < BGP_FAMILIES; f++)
+		p->families[f] = p->session.params.families[f] && c->open.families[f];
 	learn_local_address(p, p->conn[slot].fd);
-	p->end_of_rib_received = p->end_of_rib_sent = false;
+	learn_next_hops(p);
+	memset(p->end_of_rib_received, 0, sizeof p->end_of_rib_received);
+	p->end_of_rib_sent = false;
 	p->last_update_at = clock_now();
 	memset(&p->count, 0, sizeof p->count);
 	p->source = rib_source_new(d->rib, &(struct rib_source){.kind = RIB_SOURCE_BGP,
 								.ibgp = p->ibgp,
 								.router_id = c->open.router_id,
 								.addr = p->address,
+								.ifindex = p->ifindex,
 								.owner = p});
 	log_remote(&p->limit, LOG_LEVEL_INFO, p->subject, "established, AS %u, hold time %u s", c->open.asn, p->session.hold_time_s);
 	export_join(p);

@@ -27,6 +27,8 @@ struct peer {
 	struct daemon *daemon;
 	char *name, *subject; /* subject: "peer NAME", for the log */
 	struct addr address, local_address;
+	struct addr local_next_hop[BGP_FAMILIES], local_link_local; /* what we offer; zero: nothing */
+	uint32_t ifindex;   /* of the link to the peer; 0: not known */
 	uint16_t port;
 	enum rib_import import;
 	enum rib_export export;
@@ -40,7 +42,8 @@ struct peer {
 	/* while Established */
 	struct rib_source *source;
 	bool ibgp, as4;
-	bool end_of_rib_received, end_of_rib_sent;
+	bool families[BGP_FAMILIES]; /* negotiated */
+	bool end_of_rib_received[BGP_FAMILIES], end_of_rib_sent;
 	struct tick last_update_at;
 	struct group *group;
 	struct list member;        /* in group->members or group->laggards */
@@ -58,6 +61,9 @@ struct peer *peer_new(struct daemon *d, const struct bgp_session_params *params,
 void peer_start(struct peer *p);
 /* Ends the session (subcode 0: silently, see bgp_session_stop()) and frees the peer. */
 void peer_free(struct peer *p, uint8_t subcode);
+
+/* True once it has sent End-of-RIB for every family. */
+bool peer_has_ended_rib(const struct peer *p);
 
 /* A connection from the peer's address was accepted; takes fd over. */
 void peer_accept(struct peer *p, int fd);

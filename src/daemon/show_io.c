@@ -213,7 +213,7 @@ static void put_established(const struct peer *p, struct json_object *row)
 	put(row, "capabilities_sent", bgp_open_capabilities_text(&p->session.sent, text, sizeof text));
 	put(row, "capabilities_received", bgp_open_capabilities_text(o, text, sizeof text));
 	put(row, "connection", slot == BGP_OUT ? "opened by us" : "opened by the peer");
-	json_object_object_add(row, "end_of_rib_received", json_object_new_boolean(p->end_of_rib_received));
+	json_object_object_add(row, "end_of_rib_received", json_object_new_boolean(peer_has_ended_rib(p)));
 }
 
 static void put_peer_asn(const struct peer *p, struct json_object *row)

@@ -133,18 +133,19 @@ static void compare(const struct bgp_attrs *a, const struct bgp_attrs *b, const 
 	require(a->origin == b->origin && a->no_export == b->no_export && a->no_advertise == b->no_advertise);
 	require(b->local_pref == (e->ibgp ? a->local_pref : BGP_DEFAULT_LOCAL_PREF));
 	require(b->has_med == (e->ibgp && a->has_med) && (!b->has_med || a->med == b->med));
-	require(addr_eq(&b->next_hop, e->ibgp ? &a->next_hop : &e->next_hop_self));
+	require(addr_eq(&b->next_hop, e->ibgp ? &a->next_hop : &e->next_hop_self[BGP_IPV4_UNICAST]));
 	require(compare_rest(a, b, e->ibgp) == compare_rest(b, a, e->ibgp));
 }
 
 static void send_to(const struct bgp_attrs *a, unsigned context)
 {
 	struct bgp_export e = {.ibgp = context & BGP_ATTR_IBGP, .as4 = !(context & BGP_ATTR_AS2), .local_asn = LOCAL_AS,
-			       .next_hop_self = addr_from_v4(0x0a000002)};
+			       .next_hop_self = {[BGP_IPV4_UNICAST] = addr_from_v4(0x0a000002)}};
 	struct bgp_attr_block out;
 	struct bgp_attrs *back, *mp;
 	uint8_t *block = malloc(BGP_MESSAGE_MAX);
-	size_t len = bgp_attrs_export(a, &e, block, BGP_MESSAGE_MAX);
+	struct bgp_words words;
+	size_t len = bgp_attrs_export(a, &e, BGP_IPV4_UNICAST, block, BGP_MESSAGE_MAX, &words) ? words.len : 0;
 	if (e.ibgp && !addr_is_v4(&a->next_hop)) {
 		free(block);
 		return; /* needs MP_REACH_NLRI, which the packer of IPv6 will write */

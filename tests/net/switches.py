@@ -22,6 +22,11 @@ class Neighbor:
     passive: bool = False
     hold: int = 3
     export: bool = True
+    families: tuple = ("ipv4",)
+
+
+def family_of(prefix):
+    return "ipv6" if ":" in prefix else "ipv4"
 
 
 class Switch(Process):
@@ -52,15 +57,19 @@ class Bird(Switch):
     def write(self):
         lines = [f"router id {self.router_id};", "log stderr all;", "protocol device {}",
                  "protocol kernel { merge paths on; ipv4 { export where source = RTS_BGP; }; }",
-                 "protocol static announced { ipv4;"]
-        lines += [f"  route {prefix} unreachable;" for prefix in self.announced] + ["}"]
+                 "protocol kernel { merge paths on; ipv6 { export where source = RTS_BGP; }; }"]
+        for family, name in (("ipv4", "announced"), ("ipv6", "announced6")):
+            lines += [f"protocol static {name} {{ {family};"]
+            lines += [f"  route {prefix} unreachable;" for prefix in self.announced if family_of(prefix) == family] + ["}"]
         for i, n in enumerate(self.neighbors):
+            channel = f"import all; export {'all' if n.export else 'none'}; next hop self;"
+            channels = "\n  ".join(f"{family} {{ {channel} }};" for family in n.families)
             lines.append(f"""protocol bgp b{i} {{
   local {n.local} as {n.local_asn};
   neighbor {n.address} as {n.asn};
   hold time {n.hold}; connect delay time 1; connect retry time 1; error wait time 1, 2;
   {"passive;" if n.passive else ""}
-  ipv4 {{ import all; export {"all" if n.export else "none"}; next hop self; }};
+  {channels}
 }}""")
         self.config.write_text("\n".join(lines) + "\n")
 
@@ -114,7 +123,7 @@ class Bird(Switch):
                 prefix = head[1] or prefix
                 row = {"proto": head[2], "best": bool(head[3]), "as_path": "", "next_hop": None, "local_pref": None,
                        "origin": None, "med": None}
-                if head[2] != "announced":
+                if not head[2].startswith("announced"):
                     found.setdefault(prefix, []).append(row)
                 continue
             attribute = re.match(r"\s+BGP\.(\w+): ?(.*)", line)
@@ -142,13 +151,18 @@ class Frr(Switch):
                       f" neighbor {n.address} advertisement-interval 0"]
             if n.passive:
                 lines.append(f" neighbor {n.address} passive")
-        lines.append(" address-family ipv4 unicast")
-        lines += [f"  network {prefix}" for prefix in self.announced]
-        for n in self.neighbors:
-            lines.append(f"  neighbor {n.address} next-hop-self")
-            if not n.export:
-                lines.append(f"  neighbor {n.address} prefix-list nothing out")
-        lines += [" exit-address-family", "ip prefix-list nothing seq 5 deny any"]
+        for family in ("ipv4", "ipv6"):
+            lines.append(f" address-family {family} unicast")
+            lines += [f"  network {prefix}" for prefix in self.announced if family_of(prefix) == family]
+            for n in self.neighbors:
+                if family not in n.families:
+                    lines.append(f"  no neighbor {n.address} activate")
+                    continue
+                lines += [f"  neighbor {n.address} activate", f"  neighbor {n.address} next-hop-self"]
+                if not n.export:
+                    lines.append(f"  neighbor {n.address} prefix-list nothing out")
+            lines.append(" exit-address-family")
+        lines += ["ip prefix-list nothing seq 5 deny any", "ipv6 prefix-list nothing seq 5 deny any"]
         (self.dir / "bgpd.conf").write_text("\n".join(lines) + "\n")
         (self.dir / "zebra.conf").write_text("hostname switch\n")
         for path in (self.dir, *self.dir.iterdir()):
@@ -187,11 +201,13 @@ class Frr(Switch):
 
     def announce(self, *prefixes):
         self.announced += prefixes
-        self.in_bgp("address-family ipv4 unicast", *(f"network {p}" for p in prefixes))
+        for p in prefixes:
+            self.in_bgp(f"address-family {family_of(p)} unicast", f"network {p}")
 
     def withdraw(self, *prefixes):
         self.announced = [p for p in self.announced if p not in prefixes]
-        self.in_bgp("address-family ipv4 unicast", *(f"no network {p}" for p in prefixes))
+        for p in prefixes:
+            self.in_bgp(f"address-family {family_of(p)} unicast", f"no network {p}")
 
     def neighbor(self, index=0):
         address = self.neighbors[index].address
@@ -214,7 +230,8 @@ class Frr(Switch):
 
     def routes(self):
         found = {}
-        for prefix, rows in json.loads(self.ctl("show bgp ipv4 unicast json") or "{}").get("routes", {}).items():
+        tables = [json.loads(self.ctl(f"show bgp {family} unicast json") or "{}") for family in ("ipv4", "ipv6")]
+        for prefix, rows in [item for table in tables for item in table.get("routes", {}).items()]:
             for row in rows:
                 if row.get("path") == "" and row.get("weight"):
                     continue  # its own

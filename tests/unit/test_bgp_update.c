@@ -588,6 +588,13 @@ START_TEST(two_byte_paths_are_merged)
 END_TEST
 
 /* m23: the longest path that fits a message doubles, and nothing is lost of it. */
+/* The IPv4 block alone; 0 where it does not fit. */
+static size_t export_block(const struct bgp_attrs *a, const struct bgp_export *e, uint8_t *block, size_t cap)
+{
+	struct bgp_words words;
+	return bgp_attrs_export(a, e, BGP_IPV4_UNICAST, block, cap, &words) ? words.len : 0;
+}
+
 START_TEST(long_two_byte_paths_double)
 {
 	enum { SEGMENTS = 7, REST = 200, NUMBERS = SEGMENTS * 255 + REST };
@@ -616,10 +623,10 @@ START_TEST(long_two_byte_paths_double)
 		ck_assert_uint_eq(bgp_attrs_count_as(a, PEER_AS - i), 1);
 	ck_assert_uint_eq(bgp_attrs_count_as(a, 0), 0);
 	/* m21: it fits no message of a 4-byte session, and says so; a 2-byte one still takes it */
-	struct bgp_export e = {.ibgp = true, .as4 = true, .next_hop_self = addr_from_v4(0x0a000002)};
-	ck_assert_uint_eq(bgp_attrs_export(a, &e, block, sizeof block), 0);
+	struct bgp_export e = {.ibgp = true, .as4 = true, .next_hop_self = {[BGP_IPV4_UNICAST] = addr_from_v4(0x0a000002)}};
+	ck_assert_uint_eq(export_block(a, &e, block, sizeof block), 0);
 	e.as4 = false;
-	ck_assert_uint_gt(bgp_attrs_export(a, &e, block, sizeof block), 2 * NUMBERS);
+	ck_assert_uint_gt(export_block(a, &e, block, sizeof block), 2 * NUMBERS);
 	bgp_update_fini(&u);
 	free(bytes);
 }
@@ -640,8 +647,8 @@ static struct bgp_attrs *set_of(unsigned c, const char *attrs)
 
 static size_t export(const struct bgp_attrs *a, unsigned c, uint8_t *block, size_t cap)
 {
-	struct bgp_export e = {.ibgp = c & IBGP, .as4 = c & AS4, .local_asn = LOCAL_AS, .next_hop_self = addr_from_v4(0x0a000002)};
-	return bgp_attrs_export(a, &e, block, cap);
+	struct bgp_export e = {.ibgp = c & IBGP, .as4 = c & AS4, .local_asn = LOCAL_AS, .next_hop_self = {[BGP_IPV4_UNICAST] = addr_from_v4(0x0a000002)}};
+	return export_block(a, &e, block, cap);
 }
 
 /* What the other end of such a session makes of a. */
@@ -650,8 +657,8 @@ static struct bgp_attrs *sent_to(const struct bgp_attrs *a, unsigned c, uint32_t
 	uint8_t block[BGP_MESSAGE_MAX];
 	struct bgp_attr_block out;
 	struct bgp_attrs *back, *mp;
-	struct bgp_export e = {.ibgp = c & IBGP, .as4 = c & AS4, .local_asn = local_asn, .next_hop_self = addr_from_v4(0x0a000002)};
-	size_t len = bgp_attrs_export(a, &e, block, sizeof block);
+	struct bgp_export e = {.ibgp = c & IBGP, .as4 = c & AS4, .local_asn = local_asn, .next_hop_self = {[BGP_IPV4_UNICAST] = addr_from_v4(0x0a000002)}};
+	size_t len = export_block(a, &e, block, sizeof block);
 	ck_assert_uint_gt(len, 0);
 	bgp_attrs_decode(&table, (c & IBGP ? BGP_ATTR_IBGP : 0u) | (c & AS2 ? BGP_ATTR_AS2 : 0u), cursor_of(block, len), true,
 			 &out, &back, &mp);
@@ -660,7 +667,7 @@ static struct bgp_attrs *sent_to(const struct bgp_attrs *a, unsigned c, uint32_t
 	ck_assert_ptr_null(mp);
 	uint8_t small[BGP_MESSAGE_MAX];
 	for (size_t cap = 0; cap < len; cap++)
-		ck_assert_uint_eq(bgp_attrs_export(a, &e, small, cap), 0);
+		ck_assert_uint_eq(export_block(a, &e, small, cap), 0);
 	return back;
 }
 
@@ -944,12 +951,19 @@ static void check_packed(const uint8_t *msg, size_t len, bool announced, unsigne
 	bgp_update_fini(&u);
 }
 
+static size_t announce_v4(uint8_t *out, size_t cap, const uint8_t *block, size_t len, const struct prefix *at, size_t n,
+			  size_t *used)
+{
+	struct bgp_words words = {.block = block, .len = len, .next_hop = addr_from_v4(0x0a000002)};
+	return bgp_update_encode_announce(out, cap, BGP_IPV4_UNICAST, &words, at, n, used);
+}
+
 static void check_packing(size_t block_len, const uint8_t *block, size_t cap)
 {
 	uint8_t *msg = malloc(cap);
 	unsigned at = 0, messages = 0;
 	for (size_t i = 0, used; i < PREFIXES; i += used) {
-		size_t len = block ? bgp_update_encode_announce(msg, cap, BGP_IPV4_UNICAST, block, block_len, prefixes + i,
+		size_t len = block ? announce_v4(msg, cap, block, block_len, prefixes + i,
 								PREFIXES - i, &used)
 				   : bgp_update_encode_withdraw(msg, cap, BGP_IPV4_UNICAST, prefixes + i, PREFIXES - i, &used);
 		ck_assert_uint_gt(used, 0);
@@ -1005,7 +1019,7 @@ START_TEST(no_room_is_no_message)
 	for (size_t cap = 0; cap < need; cap++) {
 		memset(msg, 0x5a, sizeof msg);
 		used = 9;
-		ck_assert_uint_eq(bgp_update_encode_announce(msg, cap, BGP_IPV4_UNICAST, block, block_len, prefixes, 5, &used), 0);
+		ck_assert_uint_eq(announce_v4(msg, cap, block, block_len, prefixes, 5, &used), 0);
 		ck_assert_uint_eq(used, 0);
 		ck_assert_uint_eq(msg[cap], 0x5a);
 	}
@@ -1016,11 +1030,11 @@ START_TEST(no_room_is_no_message)
 		ck_assert_uint_eq(used, 0);
 		ck_assert_uint_eq(msg[cap], 0x5a);
 	}
-	ck_assert_uint_eq(bgp_update_encode_announce(msg, need, BGP_IPV4_UNICAST, block, block_len, prefixes, 5, &used), need);
+	ck_assert_uint_eq(announce_v4(msg, need, block, block_len, prefixes, 5, &used), need);
 	ck_assert_uint_eq(used, 1);
 	/* m21: a block that leaves no room for a prefix */
 	static uint8_t large[BGP_MESSAGE_MAX];
-	ck_assert_uint_eq(bgp_update_encode_announce(msg, sizeof msg, BGP_IPV4_UNICAST, large, 4073, prefixes, 5, &used), 0);
+	ck_assert_uint_eq(announce_v4(msg, sizeof msg, large, 4073, prefixes, 5, &used), 0);
 	ck_assert_uint_eq(used, 0);
 	bgp_attrs_unref(a);
 }
@@ -1055,6 +1069,63 @@ END_TEST
 
 #define ROW_COUNT(table) (int)(sizeof(table) / sizeof(table)[0])
 
+/* IPv6: as many messages as it takes, MP_REACH_NLRI first, the link-local address along; withdrawals and End-of-RIB. */
+START_TEST(ipv6_goes_round)
+{
+	enum { MANY = 3000 };
+	static struct prefix many[MANY];
+	uint8_t block[BGP_MESSAGE_MAX], msg[BGP_MESSAGE_MAX];
+	struct bgp_attrs *a = set_of(E4, "O P N");
+	struct bgp_export e = {.as4 = true, .local_asn = LOCAL_AS};
+	struct bgp_words words;
+	struct addr base;
+	size_t used;
+	ck_assert(addr_parse("fd00::1", &e.next_hop_self[BGP_IPV6_UNICAST]) && addr_parse("fe80::1", &e.link_local_self) &&
+		  addr_parse("fd10::", &base));
+	for (unsigned i = 0; i < MANY; i++) {
+		base.b[4] = (uint8_t)(i >> 8);
+		base.b[5] = (uint8_t)i;
+		many[i] = prefix_make(&base, 48 + i % 81);
+	}
+	ck_assert(bgp_attrs_export(a, &e, BGP_IPV6_UNICAST, block, sizeof block, &words));
+	struct bgp_update_context ctx = context_of(E4);
+	ctx.peer_asn = LOCAL_AS;
+	ctx.families[BGP_IPV6_UNICAST] = true;
+	for (unsigned withdraw = 0; withdraw < 2; withdraw++) {
+		for (size_t i = 0; i < MANY; i += used) {
+			struct bgp_frame f;
+			struct bgp_fault fault = {0};
+			struct bgp_update u;
+			struct prefix p;
+			size_t len = withdraw ? bgp_update_encode_withdraw(msg, sizeof msg, BGP_IPV6_UNICAST, many + i, MANY - i, &used)
+					      : bgp_update_encode_announce(msg, sizeof msg, BGP_IPV6_UNICAST, &words, many + i, MANY - i,
+									   &used);
+			ck_assert_uint_gt(used, 0);
+			ck_assert_int_eq(bgp_frame_next(msg, len, &f, &fault), 1);
+			ck_assert_uint_eq(f.len, len);
+			bgp_update_decode(&ctx, f.body, f.body_len, &u);
+			ck_assert_msg(u.fault.reaction == BGP_FINE, "%s", u.fault.text);
+			ck_assert(!u.end_of_rib);
+			struct bgp_nlri n = withdraw ? u.part[1].withdrawn : u.part[1].announced;
+			for (size_t k = 0; k < used; k++) {
+				ck_assert(bgp_nlri_next(&n, &p, NULL));
+				ck_assert(prefix_eq(&p, &many[i + k]));
+			}
+			ck_assert(!bgp_nlri_next(&n, &p, NULL));
+			if (!withdraw)
+				ck_assert(addr_eq(&u.part[1].attrs->next_hop, &e.next_hop_self[BGP_IPV6_UNICAST]));
+			bgp_update_fini(&u);
+		}
+	}
+	struct bgp_update u;
+	size_t len = bgp_update_encode_end_of_rib(msg, sizeof msg, BGP_IPV6_UNICAST);
+	bgp_update_decode(&ctx, msg + BGP_HEADER_LEN, len - BGP_HEADER_LEN, &u);
+	ck_assert(u.end_of_rib && u.end_of_rib_family == BGP_IPV6_UNICAST);
+	bgp_update_fini(&u);
+	bgp_attrs_unref(a);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("bgp_update");
@@ -1083,6 +1154,7 @@ int main(void)
 	tcase_add_test(t, the_default_route_takes_one_byte);
 	tcase_add_test(t, no_room_is_no_message);
 	tcase_add_test(t, the_end_of_a_rib_goes_round);
+	tcase_add_test(t, ipv6_goes_round);
 	tcase_set_timeout(t, 60);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

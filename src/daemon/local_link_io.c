@@ -1,0 +1,44 @@
+#include "src/daemon/local_link_io.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "src/daemon/sockaddr.h"
+
+static bool read_address(const struct ifaddrs *i, struct addr *out)
+{
+	struct sockaddr_storage ss = {0};
+	if (!i->ifa_addr || (i->ifa_addr->sa_family != AF_INET && i->ifa_addr->sa_family != AF_INET6))
+		return false;
+	memcpy(&ss, i->ifa_addr, i->ifa_addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
+	sockaddr_read(&ss, out, NULL);
+	return true;
+}
+
+static void take(struct local_link *out, const struct addr *a)
+{
+	struct addr *slot = addr_is_v4(a) ? &out->v4 : addr_is_link_local(a) ? &out->link_local : &out->v6;
+	if (addr_is_zero(slot) && addr_is_unicast(a))
+		*slot = *a;
+}
+
+void local_link_of(const struct addr *local, struct local_link *out)
+{
+	struct ifaddrs *all, *i;
+	const char *name = NULL;
+	struct addr a;
+	memset(out, 0, sizeof *out);
+	if (getifaddrs(&all) < 0)
+		return;
+	for (i = all; i && !name; i = i->ifa_next)
+		if (read_address(i, &a) && addr_eq(&a, local))
+			name = i->ifa_name;
+	for (i = all; name && i; i = i->ifa_next)
+		if (strcmp(i->ifa_name, name) == 0 && read_address(i, &a))
+			take(out, &a);
+	if (name)
+		out->ifindex = if_nametoindex(name);
+	freeifaddrs(all);
+}

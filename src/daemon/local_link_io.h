@@ -1,0 +1,12 @@
+/* What else the interface of a local address has: the addresses that we can offer as next hops there. */
+#pragma once
+#include <stdint.h>
+
+#include "src/base/addr.h"
+
+struct local_link {
+	uint32_t ifindex;                 /* 0: no interface has the address */
+	struct addr v4, v6, link_local;   /* zero: none. v6 is a global one */
+};
+
+void local_link_of(const struct addr *local, struct local_link *out);
