@@ -30,8 +30,10 @@ def family_of(prefix):
 
 
 class Switch(Process):
-    def __init__(self, ns, directory, name, router_id, neighbors, announce=()):
+    def __init__(self, ns, directory, name, router_id, neighbors, announce=(), text=None):
+        """text, where given, is the whole configuration instead of what neighbors and announce say."""
         super().__init__(ns, directory, name)
+        self.text = text
         self.router_id, self.neighbors, self.announced = router_id, list(neighbors), list(announce)
 
     def route(self, prefix):
@@ -71,7 +73,7 @@ class Bird(Switch):
   {"passive;" if n.passive else ""}
   {channels}
 }}""")
-        self.config.write_text("\n".join(lines) + "\n")
+        self.config.write_text(self.text or "\n".join(lines) + "\n")
 
     def start(self):
         self.write()
@@ -141,7 +143,7 @@ class Frr(Switch):
         self.zebra = Process(self.ns, self.dir, f"{self.name}-zebra")
 
     def write(self):
-        asn = self.neighbors[0].local_asn
+        asn = self.neighbors[0].local_asn if self.neighbors else 0
         lines = ["hostname switch", f"router bgp {asn}", f" bgp router-id {self.router_id}",
                  " no bgp ebgp-requires-policy", " no bgp network import-check", " bgp log-neighbor-changes"]
         for n in self.neighbors:
@@ -163,14 +165,13 @@ class Frr(Switch):
                     lines.append(f"  neighbor {n.address} prefix-list nothing out")
             lines.append(" exit-address-family")
         lines += ["ip prefix-list nothing seq 5 deny any", "ipv6 prefix-list nothing seq 5 deny any"]
-        (self.dir / "bgpd.conf").write_text("\n".join(lines) + "\n")
+        (self.dir / "bgpd.conf").write_text(self.text or "\n".join(lines) + "\n")
         (self.dir / "zebra.conf").write_text("hostname switch\n")
         for path in (self.dir, *self.dir.iterdir()):
             shutil.chown(path, "frr", "frr")
 
     def start(self):
-        if self.neighbors:
-            self.write()
+        self.write()
         (self.dir / "bgpd.vty").unlink(missing_ok=True)
         common = ["-P", "0", "-z", self.dir / "zserv.api", "--vty_socket", self.dir, "--log", "stdout",
                   "--log-level", "info"]

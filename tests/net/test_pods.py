@@ -33,6 +33,17 @@ class Ping(Process):
         return max(seen) - len(seen)
 
 
+def call_plugin(verb, node, container, pod, config):
+    """One run of the plugin in the node's namespace, as a runtime does it. Answers its result."""
+    env = {**os.environ, **SANITIZER_ENV, "CNI_COMMAND": verb, "CNI_CONTAINERID": container, "CNI_IFNAME": "eth0",
+           "CNI_NETNS": f"/run/netns/{pod.name}", "CNI_PATH": str(BUILD),
+           "CNI_ARGS": f"K8S_POD_NAMESPACE=test;K8S_POD_NAME={container}"}
+    done = subprocess.run(node.command(BUILD / "underlay"), input=json.dumps(config), env=env, capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == 0 and "Sanitizer" not in done.stderr, f"CNI {verb} {container}: {done.stdout}{done.stderr}"
+    return done.stdout and json.loads(done.stdout)
+
+
 class Rack:
     """A switch and two nodes, each with its daemon; pods come with add()."""
 
@@ -59,13 +70,7 @@ class Rack:
         config = {"cniVersion": "1.0.0", "name": "underlay", "type": "underlay", "runDir": str(self.daemons[node].run_dir)}
         if name in self.results and verb != "ADD":
             config["prevResult"] = self.results[name]
-        env = {**os.environ, **SANITIZER_ENV, "CNI_COMMAND": verb, "CNI_CONTAINERID": name, "CNI_IFNAME": "eth0",
-               "CNI_NETNS": f"/run/netns/{pod.name}", "CNI_PATH": str(BUILD),
-               "CNI_ARGS": f"K8S_POD_NAMESPACE=test;K8S_POD_NAME={name}"}
-        done = subprocess.run(self.nodes[node].command(BUILD / "underlay"), input=json.dumps(config), env=env,
-                              capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0 and "Sanitizer" not in done.stderr, f"CNI {verb} {name}: {done.stdout}{done.stderr}"
-        return done.stdout and json.loads(done.stdout)
+        return call_plugin(verb, self.nodes[node], name, pod, config)
 
     def add(self, node, name):
         pod = self.net.ns(name)
