@@ -1,8 +1,10 @@
 """underlayc against a stand-in for the daemon: good, wrong, half and no answers. Needs no root."""
 import json
 import os
+import shutil
 import socket
 import subprocess
+import tempfile
 import threading
 
 import pytest
@@ -177,12 +179,16 @@ def test_stale_socket(path):
 
 
 def test_not_allowed(path):
-    """As another user where this is root, since root may open everything."""
+    """As another user where this is root, since root may open everything. The program is copied to where that
+    user can get at it: a clone in /root is not."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
         s.bind(path)
         s.listen(1)
         os.chmod(path, 0)
-        command = [CLIENT, "-s", f"/proc/self/fd/3/{os.path.basename(path)}", "show", "status"]
+        open_to_all = tempfile.mkdtemp()
+        os.chmod(open_to_all, 0o755)
+        client = shutil.copy(CLIENT, open_to_all)
+        command = [client, "-s", f"/proc/self/fd/3/{os.path.basename(path)}", "show", "status"]
         as_user = {"user": 65534} if os.geteuid() == 0 else {}
         directory = os.open(os.path.dirname(path), os.O_PATH)
         os.chmod(os.path.dirname(path), 0o755)
@@ -192,6 +198,7 @@ def test_not_allowed(path):
         r = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False,
                            pass_fds=(3,), preexec_fn=keep, **as_user)
         os.close(directory)
+        shutil.rmtree(open_to_all)
     assert (r.returncode, r.stdout) == (1, "")
     assert "be root or a member of the group underlay" in r.stderr
 
