@@ -7,7 +7,7 @@
 #include "bgp/attr_private.h"
 #include "bgp/message.h"
 
-enum { CANONICAL_MAX = 3 * BGP_MESSAGE_MAX }; /* 2-byte paths double */
+enum { CANONICAL_MAX = BGP_EXTENDED_MAX }; /* a set's lengths are of 16 bits, and 2-byte paths double */
 
 struct decoder {
 	unsigned context;
@@ -367,7 +367,7 @@ static void widen(struct writer *w, struct cursor path, unsigned keep)
 
 static void merge_as_path(struct decoder *d)
 {
-	uint8_t bytes[2 * BGP_MESSAGE_MAX];
+	uint8_t bytes[BGP_EXTENDED_MAX];
 	struct writer w = writer_of(bytes, sizeof bytes);
 	unsigned old = path_count(d->as_path, 2), fresh = path_count(d->as4_path, 4);
 	struct cursor agg = d->aggregator;

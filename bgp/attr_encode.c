@@ -44,7 +44,7 @@ static void put_path(struct writer *w, struct cursor path, uint32_t own, bool as
 
 static void put_as_path(struct writer *w, const struct bgp_attrs *a, const struct bgp_export *e, bool *wide)
 {
-	uint8_t bytes[BGP_MESSAGE_MAX];
+	uint8_t bytes[BGP_EXTENDED_MAX];
 	struct writer p = writer_of(bytes, sizeof bytes);
 	put_path(&p, cursor_of(a->wire + a->as_path_at, a->as_path_len), e->ibgp ? 0 : e->local_asn, e->as4, wide);
 	w->failed |= !writer_ok(&p);
@@ -53,7 +53,7 @@ static void put_as_path(struct writer *w, const struct bgp_attrs *a, const struc
 
 static void put_as4_path(struct writer *w, const struct bgp_attrs *a, const struct bgp_export *e)
 {
-	uint8_t bytes[BGP_MESSAGE_MAX];
+	uint8_t bytes[BGP_EXTENDED_MAX];
 	struct writer p = writer_of(bytes, sizeof bytes);
 	bool wide;
 	put_path(&p, cursor_of(a->wire + a->as_path_at, a->as_path_len), e->ibgp ? 0 : e->local_asn, true, &wide);

@@ -29,6 +29,7 @@ static const struct {
 			   SUB(NULL, "Maximum Number of Prefixes Reached", "Administrative Shutdown", "Peer De-configured",
 			       "Administrative Reset", "Connection Rejected", "Other Configuration Change",
 			       "Connection Collision Resolution", "Out of Resources", "Hard Reset", "BFD Down")},
+	[BGP_ERR_SEND_HOLD] = {"Send Hold Timer Expired", SUB(NULL)},
 	[BGP_ERR_REFRESH] = {"ROUTE-REFRESH Message Error", SUB(NULL, "Invalid Message Length")},
 };
 

@@ -11,13 +11,13 @@ static const struct {
 	uint16_t min, max;
 } lengths[] = {
 	[BGP_OPEN] = {29, BGP_MESSAGE_MAX},
-	[BGP_UPDATE] = {23, BGP_MESSAGE_MAX},
-	[BGP_NOTIFICATION] = {21, BGP_MESSAGE_MAX},
+	[BGP_UPDATE] = {23, BGP_EXTENDED_MAX},
+	[BGP_NOTIFICATION] = {21, BGP_EXTENDED_MAX},
 	[BGP_KEEPALIVE] = {19, 19},
-	[BGP_ROUTE_REFRESH] = {BGP_HEADER_LEN, BGP_MESSAGE_MAX}, /* a wrong length has its own error, 7/1 */
+	[BGP_ROUTE_REFRESH] = {BGP_HEADER_LEN, BGP_EXTENDED_MAX}, /* a wrong length has its own error, 7/1 */
 };
 
-int bgp_frame_next(const uint8_t *data, size_t len, struct bgp_frame *out, struct bgp_fault *fault)
+int bgp_frame_next(const uint8_t *data, size_t len, size_t max, struct bgp_frame *out, struct bgp_fault *fault)
 {
 	if (memcmp(data, marker, len < sizeof marker ? len : sizeof marker) != 0) {
 		bgp_fault_raise(fault, BGP_RESET, BGP_ERR_HEADER, BGP_HEADER_SYNC,
@@ -28,8 +28,8 @@ int bgp_frame_next(const uint8_t *data, size_t len, struct bgp_frame *out, struc
 		return 0;
 	size_t total = (size_t)(data[16] << 8 | data[17]);
 	uint8_t type = data[18];
-	if (total < BGP_HEADER_LEN || total > BGP_MESSAGE_MAX) {
-		bgp_fault_raise(fault, BGP_RESET, BGP_ERR_HEADER, BGP_HEADER_LENGTH, "message length not 19 to 4096",
+	if (total < BGP_HEADER_LEN || total > max) {
+		bgp_fault_raise(fault, BGP_RESET, BGP_ERR_HEADER, BGP_HEADER_LENGTH, "message length below 19 or above what was agreed",
 				data + 16, 2);
 		return -1;
 	}
@@ -76,6 +76,26 @@ size_t bgp_notification_encode(uint8_t *out, size_t cap, const struct bgp_fault 
 	writer_u8(&w, fault->subcode);
 	writer_bytes(&w, fault->data, fault->data_len);
 	return bgp_message_end(&w);
+}
+
+size_t bgp_refresh_encode(uint8_t *out, size_t cap, uint16_t afi, uint8_t safi)
+{
+	struct writer w = writer_of(out, cap);
+	bgp_message_begin(&w, BGP_ROUTE_REFRESH);
+	writer_u16(&w, afi);
+	writer_u8(&w, 0);
+	writer_u8(&w, safi);
+	return bgp_message_end(&w);
+}
+
+void bgp_refresh_decode(const uint8_t *body, size_t len, struct bgp_refresh *out, struct bgp_fault *fault)
+{
+	struct cursor c = cursor_of(body, len);
+	out->afi = cursor_u16(&c);
+	out->subtype = cursor_u8(&c);
+	out->safi = cursor_u8(&c);
+	if (!cursor_ok(&c) || cursor_left(&c))
+		bgp_fault_raise(fault, BGP_RESET, BGP_ERR_REFRESH, 1, "the body of ROUTE-REFRESH is not 4 bytes", body, len);
 }
 
 struct bgp_fault bgp_notification_decode(const uint8_t *body, size_t len)

@@ -1,5 +1,5 @@
 /* BGP messages on the wire: the frame, and the messages that are nothing but a frame. RFC 4271
- * section 4.1, 4.4, 4.5. Everything works on borrowed bytes.
+ * section 4.1, 4.4, 4.5, RFC 2918 (ROUTE-REFRESH), RFC 8654 (extended messages). Everything works on borrowed bytes.
  */
 #pragma once
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include "bgp/fault.h"
 
-enum { BGP_HEADER_LEN = 19, BGP_MESSAGE_MAX = 4096 };
+enum { BGP_HEADER_LEN = 19, BGP_MESSAGE_MAX = 4096, BGP_EXTENDED_MAX = 65535 };
 
 enum bgp_type { BGP_OPEN = 1, BGP_UPDATE = 2, BGP_NOTIFICATION = 3, BGP_KEEPALIVE = 4, BGP_ROUTE_REFRESH = 5 };
 
@@ -18,14 +18,25 @@ struct bgp_frame {
 	size_t len;          /* of the whole message */
 };
 
-/* Looks for one message at data. Returns 1 and fills *out when a whole one is there, 0 when more bytes
+/* Looks for one message at data; max is BGP_EXTENDED_MAX where both sides can do that, otherwise BGP_MESSAGE_MAX
+ * (OPEN and KEEPALIVE stay within that always). Returns 1 and fills *out when a whole one is there, 0 when more bytes
  * are needed, -1 with *fault when what is there cannot begin a message (a wrong marker byte shows at
  * once, before the header is complete). */
-int bgp_frame_next(const uint8_t *data, size_t len, struct bgp_frame *out, struct bgp_fault *fault);
+int bgp_frame_next(const uint8_t *data, size_t len, size_t max, struct bgp_frame *out, struct bgp_fault *fault);
 
 /* Each writes a whole message and returns its length, 0 where cap is too small. */
 size_t bgp_keepalive_encode(uint8_t *out, size_t cap);
 size_t bgp_notification_encode(uint8_t *out, size_t cap, const struct bgp_fault *fault);
+
+/* Asks for all routes of a family again, RFC 2918. */
+size_t bgp_refresh_encode(uint8_t *out, size_t cap, uint16_t afi, uint8_t safi);
+
+struct bgp_refresh {
+	uint16_t afi;
+	uint8_t subtype, safi; /* subtype 0: a request; others (RFC 7313) are for those who announced them */
+};
+/* A body of another length than 4 is a fault, RFC 7313 section 5. */
+void bgp_refresh_decode(const uint8_t *body, size_t len, struct bgp_refresh *out, struct bgp_fault *fault);
 
 /* A received NOTIFICATION's code, subcode and data as a fault with reaction BGP_RESET. */
 struct bgp_fault bgp_notification_decode(const uint8_t *body, size_t len);

@@ -10,6 +10,8 @@ enum {
 	PARAM_CAPABILITIES = 2,
 	PARAM_EXTENDED = 255,
 	CAP_MULTIPROTOCOL = 1,
+	CAP_REFRESH = 2,
+	CAP_EXTENDED = 6,
 	CAP_RESTART = 64,
 	CAP_AS4 = 65,
 	RESTART_RESTARTING = 0x8000,
@@ -72,6 +74,16 @@ static void read_as4(struct cursor *c, struct bgp_open *o)
 	o->asn = asn;
 }
 
+static void read_refresh(struct cursor *c, struct bgp_open *o)
+{
+	o->refresh |= cursor_left(c) == 0;
+}
+
+static void read_extended(struct cursor *c, struct bgp_open *o)
+{
+	o->extended |= cursor_left(c) == 0;
+}
+
 static void read_restart(struct cursor *c, struct bgp_open *o)
 {
 	uint16_t head = cursor_u16(c);
@@ -96,9 +108,9 @@ static const struct {
 	void (*read)(struct cursor *, struct bgp_open *);
 } capabilities[BGP_CAPABILITY_CODES] = {
 	[CAP_MULTIPROTOCOL] = {"multiprotocol", read_multiprotocol},
-	[2] = {"route refresh", NULL},
+	[CAP_REFRESH] = {"route refresh", read_refresh},
 	[5] = {"extended next hop", NULL},
-	[6] = {"extended message", NULL},
+	[CAP_EXTENDED] = {"extended message", read_extended},
 	[9] = {"role", NULL},
 	[CAP_RESTART] = {"graceful restart", read_restart},
 	[CAP_AS4] = {"4-byte AS", read_as4},
@@ -213,6 +225,14 @@ static void put_capabilities(struct writer *w, const struct bgp_open *o)
 		writer_u16(w, families[f].afi);
 		writer_u8(w, 0);
 		writer_u8(w, families[f].safi);
+	}
+	if (o->refresh) {
+		writer_u8(w, CAP_REFRESH);
+		writer_u8(w, 0);
+	}
+	if (o->extended) {
+		writer_u8(w, CAP_EXTENDED);
+		writer_u8(w, 0);
 	}
 	if (o->restart.present)
 		put_restart(w, o);

@@ -1,5 +1,5 @@
 /* The OPEN message and its capabilities. RFC 4271 section 4.2, RFC 5492 (capabilities), RFC 4760
- * (multiprotocol), RFC 6793 (4-byte AS), RFC 4724 (graceful restart), RFC 9072 (long parameters,
+ * (multiprotocol), RFC 6793 (4-byte AS), RFC 4724 (graceful restart), RFC 2918, RFC 8654, RFC 9072 (long parameters,
  * decoding only).
  */
 #pragma once
@@ -25,7 +25,7 @@ struct bgp_open {
 	uint32_t router_id; /* host order */
 	bool families[BGP_FAMILIES]; /* multiprotocol capability */
 	bool multiprotocol;          /* any multiprotocol capability at all */
-	bool as4;
+	bool as4, refresh, extended; /* 4-byte AS; ROUTE-REFRESH; messages above 4096 bytes */
 	struct {
 		bool present, restarting;
 		uint16_t time_s; /* 12 bits */

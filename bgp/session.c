@@ -66,7 +66,7 @@ static void send_open(struct bgp_session *s, enum bgp_slot slot, struct bgp_acti
 	o->asn = s->params.local_asn;
 	o->hold_time_s = s->params.hold_time_s;
 	o->router_id = s->params.router_id;
-	o->as4 = o->multiprotocol = true;
+	o->as4 = o->multiprotocol = o->refresh = o->extended = true;
 	memcpy(o->families, s->params.families, sizeof o->families);
 	o->restart.present = s->params.restart_time_s != 0;
 	o->restart.time_s = s->params.restart_time_s;
@@ -78,7 +78,7 @@ static void send_open(struct bgp_session *s, enum bgp_slot slot, struct bgp_acti
 	struct bgp_frame frame;
 	struct bgp_fault ignored = {0};
 	/* what we sent as the peer reads it, for the list of capabilities */
-	if (bgp_frame_next(room, len, &frame, &ignored) == 1)
+	if (bgp_frame_next(room, len, BGP_MESSAGE_MAX, &frame, &ignored) == 1)
 		bgp_open_decode(frame.body, frame.body_len, o, &ignored);
 	send_done(out, slot, len);
 }
@@ -128,6 +128,12 @@ static void close_conn(struct bgp_session *s, enum bgp_slot slot, struct tick no
 static void note_error(struct bgp_session *s, enum bgp_last_kind kind, const struct bgp_fault *f, const char *text, struct tick now)
 {
 	char name[BGP_FAULT_NAME_MAX];
+	bool told = s->last_error.at.ms >= s->up_at.ms &&
+		    (s->last_error.kind == BGP_LAST_SENT || s->last_error.kind == BGP_LAST_RECEIVED);
+	if (kind != BGP_LAST_TCP)
+		s->last_error.before[0] = '\0';
+	else if (told) /* a peer that waits after an error just resets us: the error says more */
+		memcpy(s->last_error.before, s->last_error.text, sizeof s->last_error.before);
 	s->last_error.at = now;
 	s->last_error.kind = kind;
 	if (f)
@@ -298,6 +304,8 @@ static void negotiate(struct bgp_session *s, const struct bgp_open *o)
 	uint16_t ours = s->params.hold_time_s;
 	s->hold_time_s = o->hold_time_s < ours ? o->hold_time_s : ours;
 	s->keepalive_s = s->hold_time_s / 3;
+	s->refresh = o->refresh;
+	s->extended = o->extended;
 }
 
 static void restart_hold(struct bgp_session *s, enum bgp_slot slot, struct tick now)
@@ -336,6 +344,8 @@ static void on_keepalive(struct bgp_session *s, enum bgp_slot slot, struct tick 
 		close_conn(s, other, now, out); /* still being opened, and no longer needed */
 	set_state(s, slot, BGP_ESTABLISHED, now);
 	s->established_count++;
+	s->up_at = now;
+	s->last_error.before[0] = '\0';
 	s->failures = 0;
 	act(out, BGP_ACT_UP, slot);
 }
@@ -352,6 +362,21 @@ static void on_notification(struct bgp_session *s, enum bgp_slot slot, const str
 	close_conn(s, slot, now, out);
 }
 
+/* RFC 2918: we offered it, so a request may come whether or not the peer offered it too. */
+static void on_refresh(struct bgp_session *s, enum bgp_slot slot, const struct bgp_frame *frame, struct tick now,
+		       struct bgp_actions *out)
+{
+	struct bgp_refresh r;
+	struct bgp_fault f = {0};
+	enum bgp_family family;
+	restart_hold(s, slot, now);
+	bgp_refresh_decode(frame->body, frame->body_len, &r, &f);
+	if (f.reaction == BGP_RESET)
+		bgp_session_fault(s, slot, &f, now, out);
+	else if (r.subtype == 0 && bgp_family_of(r.afi, r.safi, &family) && s->params.families[family])
+		act(out, BGP_ACT_REFRESH, slot)->family = family;
+}
+
 bool bgp_session_message(struct bgp_session *s, enum bgp_slot slot, const struct bgp_frame *frame, struct tick now,
 			 struct bgp_actions *out)
 {
@@ -366,7 +391,9 @@ bool bgp_session_message(struct bgp_session *s, enum bgp_slot slot, const struct
 		on_keepalive(s, slot, now, out);
 	else if (state == BGP_ESTABLISHED && frame->type == BGP_UPDATE)
 		restart_hold(s, slot, now);
-	else if (state != BGP_ESTABLISHED || frame->type != BGP_ROUTE_REFRESH) /* not offered by us: no matter */
+	else if (state == BGP_ESTABLISHED && frame->type == BGP_ROUTE_REFRESH)
+		on_refresh(s, slot, frame, now, out);
+	else
 		fault(s, slot, BGP_ERR_FSM, (uint8_t)(state - BGP_OPEN_SENT + 1), "a message that this state does not expect",
 		      now, out);
 	return state == BGP_ESTABLISHED && frame->type == BGP_UPDATE;
@@ -412,6 +439,31 @@ struct tick bgp_session_next_at(const struct bgp_session *s)
 		t = tick_earlier(t, s->conn[i].keepalive_at);
 	}
 	return t;
+}
+
+bool bgp_session_ask_refresh(struct bgp_session *s, enum bgp_family family, struct bgp_actions *out)
+{
+	enum bgp_slot slot = bgp_session_slot(s);
+	size_t cap;
+	if (slot == BGP_SLOTS || !s->refresh || !s->conn[slot].open.families[family] || !s->params.families[family])
+		return false;
+	uint8_t *room = send_room(out, &cap);
+	send_done(out, slot, bgp_refresh_encode(room, cap, bgp_family_afi(family), 1));
+	return true;
+}
+
+size_t bgp_session_message_max(const struct bgp_session *s, enum bgp_slot slot)
+{
+	bool agreed = s->conn[slot].state >= BGP_OPEN_CONFIRM && s->extended;
+	return agreed ? BGP_EXTENDED_MAX : BGP_MESSAGE_MAX;
+}
+
+void bgp_session_hurry(struct bgp_session *s, struct tick now)
+{
+	if (!tick_is_set(s->retry_at))
+		return;
+	s->failures = 0;
+	s->retry_at = tick_after(now, 1);
 }
 
 enum bgp_state bgp_session_state(const struct bgp_session *s)

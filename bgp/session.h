@@ -53,6 +53,7 @@ struct bgp_last_error {
 	enum bgp_last_kind kind;
 	struct bgp_fault fault; /* for sent and received */
 	char text[160];
+	char before[160]; /* for BGP_LAST_TCP: what was said before the connection broke; "": nothing since the last session */
 	struct tick at;
 };
 
@@ -62,10 +63,11 @@ struct bgp_session {
 	struct random random;
 	bool enabled;
 	bool restarting, kept_routes; /* RFC 4724: set R, F in the OPEN; the owner clears them */
-	struct tick retry_at, changed_at;
+	struct tick retry_at, changed_at, up_at; /* up_at: of the last time it was Established */
 	unsigned failures; /* in a row, for the growing wait */
 	unsigned established_count;
 	uint16_t hold_time_s, keepalive_s; /* negotiated */
+	bool refresh, extended;            /* likewise: ROUTE-REFRESH, messages above 4096 bytes */
 	struct bgp_open sent;
 	struct bgp_last_error last_error;
 	char detail[96]; /* text of a fault that names values: lives as long as the session */
@@ -77,12 +79,14 @@ enum bgp_action_kind {
 	BGP_ACT_CLOSE,   /* the connection in slot, after what was sent */
 	BGP_ACT_UP,      /* slot is Established: send the routes */
 	BGP_ACT_DOWN,    /* it was and is no more */
+	BGP_ACT_REFRESH, /* the peer wants all routes of family again */
 };
 
 struct bgp_action {
 	enum bgp_action_kind kind;
 	enum bgp_slot slot;
 	uint16_t at, len; /* for BGP_ACT_SEND: within bytes */
+	enum bgp_family family; /* for BGP_ACT_REFRESH */
 };
 
 enum { BGP_ACTIONS_MAX = 16, BGP_ACTION_BYTES = 1536 };
@@ -118,6 +122,14 @@ void bgp_session_fault(struct bgp_session *s, enum bgp_slot slot, const struct b
 /* Runs what is due. Read the sockets first: a peer is not late because we are. */
 void bgp_session_tick(struct bgp_session *s, struct tick now, struct bgp_actions *out);
 struct tick bgp_session_next_at(const struct bgp_session *s);
+
+/* Asks the peer for its routes of family again. False: there is no session, or the peer cannot do that. */
+bool bgp_session_ask_refresh(struct bgp_session *s, enum bgp_family family, struct bgp_actions *out);
+/* How long a message may be that comes in on slot. */
+size_t bgp_session_message_max(const struct bgp_session *s, enum bgp_slot slot);
+
+/* Something changed that may let the next attempt succeed: makes it at once. */
+void bgp_session_hurry(struct bgp_session *s, struct tick now);
 
 /* The most advanced connection's state; Active: waiting for the peer or for the next attempt. */
 enum bgp_state bgp_session_state(const struct bgp_session *s);

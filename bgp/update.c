@@ -238,7 +238,7 @@ static size_t put_mp_reach(struct writer *w, enum bgp_family family, const struc
 size_t bgp_update_encode_announce(uint8_t *out, size_t cap, enum bgp_family family, const struct bgp_words *words,
 				  const struct prefix *prefixes, size_t n, size_t *used)
 {
-	struct writer w = writer_of(out, cap < BGP_MESSAGE_MAX ? cap : BGP_MESSAGE_MAX);
+	struct writer w = writer_of(out, cap < BGP_EXTENDED_MAX ? cap : BGP_EXTENDED_MAX);
 	*used = 0;
 	bgp_message_begin(&w, BGP_UPDATE);
 	writer_u16(&w, 0);
@@ -257,7 +257,7 @@ size_t bgp_update_encode_withdraw(uint8_t *out, size_t cap, enum bgp_family fami
 				  size_t n, size_t *used)
 {
 	enum { ATTR_LEN_FIELD = 2 };
-	struct writer w = writer_of(out, cap < BGP_MESSAGE_MAX ? cap : BGP_MESSAGE_MAX);
+	struct writer w = writer_of(out, cap < BGP_EXTENDED_MAX ? cap : BGP_EXTENDED_MAX);
 	*used = 0;
 	bgp_message_begin(&w, BGP_UPDATE);
 	size_t length_at = writer_len(&w);

@@ -22,6 +22,15 @@ struct placed_peer {
 	size_t index;
 };
 
+/* An address of the node or of a peer inside this node's pod CIDRs would be given to a pod. */
+static bool in_pod_cidrs(const struct conf *c, const struct addr *a)
+{
+	for (size_t i = 0; i < c->pods.cidrs.count; i++)
+		if (prefix_has_addr(&c->pods.cidrs.at[i], a))
+			return true;
+	return false;
+}
+
 /* Points at key in the peer, or at the peer where the key is not given. */
 static void peer_error(const struct check *k, const struct placed_peer *p, const char *key, const char *text)
 {
@@ -100,6 +109,8 @@ static void check_address(const struct check *k, const struct placed_peer *p)
 	for (size_t i = 0; i < c->node.address_count; i++)
 		if (addr_eq(&p->peer->address, &c->node.addresses[i]))
 			peer_error(k, p, "address", "this is one of the node's own addresses (node.addresses)");
+	if (!addr_is_zero(&p->peer->address) && in_pod_cidrs(c, &p->peer->address))
+		peer_error(k, p, "address", "this is inside pods.cidrs: a pod could get it");
 }
 
 static bool is_external(const struct conf *c, const struct conf_peer *p)
@@ -137,6 +148,11 @@ static void check_node(const struct check *k)
 	if (k->conf->peer_count && !conf_tree_given(node, "asn"))
 		conf_error_add(k->errors, at->key_at, "node.asn",
 			       "missing, but there are peers; expected an AS number from 1 to 4294967294");
+	const struct conf_tree *addresses = conf_tree_given(node, "addresses");
+	for (size_t i = 0; addresses && i < k->conf->node.address_count; i++)
+		if (in_pod_cidrs(k->conf, &k->conf->node.addresses[i]))
+			conf_error_add(k->errors, addresses->at, "node.addresses",
+				       "one of them is inside pods.cidrs: a pod could get it");
 }
 
 static void check_peers(const struct check *k)
@@ -164,5 +180,5 @@ bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b)
 {
 	return strcmp(a->name, b->name) == 0 && addr_eq(&a->address, &b->address) && a->asn_kind == b->asn_kind &&
 	       a->asn == b->asn && a->passive == b->passive && a->port == b->port && a->hold_time_s == b->hold_time_s &&
-	       a->ipv4 == b->ipv4 && a->ipv6 == b->ipv6 && a->import == b->import && a->export == b->export;
+	       a->ipv4 == b->ipv4 && a->ipv6 == b->ipv6;
 }

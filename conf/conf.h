@@ -23,6 +23,7 @@ struct conf_peer {
 	uint16_t port;
 	uint16_t hold_time_s; /* 0, or 3 and more */
 	bool ipv4, ipv6; /* families */
+	uint32_t max_prefixes; /* 0: no limit */
 	enum conf_policy import, export;
 	unsigned line; /* where it stands in the file, for messages */
 };
@@ -77,5 +78,5 @@ void conf_free(struct conf *c);
 void conf_errors_fini(struct conf_errors *errors);
 /* "file:line:column: path: text" into buf. */
 const char *conf_error_format(const struct conf_error *e, const char *file, char *buf, size_t cap);
-/* Same settings for a session, so that a reload may keep it. */
+/* Same settings for a session, so that a reload may keep it; import, export and max-prefixes can change under it. */
 bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b);

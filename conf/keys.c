@@ -63,7 +63,9 @@ const struct conf_key conf_keys[] = {
 	 .otherwise = "what is inside pods.cluster-cidrs", .help = "which of the peer's routes are taken"},
 	{"peers[].export", CONF_KEY_EXPORT, .expected = "pods, all or none", PEER(export), .otherwise = "pods",
 	 .help = "which routes the peer gets; pods: our own pods.cidrs"},
-	LATER("peers[].max-prefixes", "how many prefixes the peer may send"),
+	{"peers[].max-prefixes", CONF_KEY_UINT, .min = 1, .max = 4294967295, .expected = "a number from 1 to 4294967295",
+	 .otherwise = "no limit", PEER(max_prefixes),
+	 .help = "how many prefixes the peer may bring; one more ends the session, and it tries again later"},
 
 	LATER("mesh", "a session with every node in the directory"),
 	LATER("mesh.enabled", "whether"),

@@ -1,6 +1,8 @@
 #include "netlink/socket_io.h"
 
 #include <errno.h>
+#include <arpa/inet.h>
+#include <linux/filter.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -78,6 +80,22 @@ void netlink_socket_close(struct netlink_socket *s)
 int netlink_socket_fd(const struct netlink_socket *s)
 {
 	return s->fd;
+}
+
+int netlink_socket_ignore_own(struct netlink_socket *s, const struct netlink_socket *own)
+{
+	enum { TYPE_AT = 4, PORT_AT = 12 }; /* in struct nlmsghdr; the filter reads big-endian, the fields are host order */
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, TYPE_AT),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_NEWROUTE), 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_DELROUTE), 0, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, PORT_AT),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(own->port), 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
+	return setsockopt(s->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) < 0 ? -errno : 0;
 }
 
 static int send_vector(struct netlink_socket *s, struct iovec *iov, size_t count)

@@ -25,6 +25,9 @@ int netlink_socket_open(struct netlink_socket **out, uint32_t groups);
 void netlink_socket_close(struct netlink_socket *s); /* NULL is fine */
 int netlink_socket_fd(const struct netlink_socket *s);
 
+/* On a socket with route groups: leaves out what own changed, so that only the changes of others arrive. 0 or -errno. */
+int netlink_socket_ignore_own(struct netlink_socket *s, const struct netlink_socket *own);
+
 /* Sends several concatenated messages at once, all or nothing. -EAGAIN: wait until writable. */
 int netlink_socket_send(struct netlink_socket *s, const void *msgs, size_t len);
 

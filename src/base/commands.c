@@ -69,7 +69,8 @@ const struct command commands[] = {
 			   {"messages_out", "Messages out"},
 			   {"established_count", "Times established"},
 			   {"next_try", "Next try"},
-			   {"last_error", "Last error"}},
+			   {"last_error", "Last error"},
+			   {"last_error_age", "Last error ago"}},
 	},
 	{
 		.id = "show-routes",

@@ -6,6 +6,7 @@
 #include "src/base/clock_io.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/export.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/publish_io.h"
 
@@ -80,7 +81,10 @@ static void new_peer(struct daemon *d, const struct conf *c, const struct conf_p
 					    .passive = cp->passive,
 					    .families = {[BGP_IPV4_UNICAST] = cp->ipv4, [BGP_IPV6_UNICAST] = cp->ipv6},
 					    .restart_time_s = RESTART_TIME_S};
-	peer_start(peer_new(d, &params, cp->name, &cp->address, cp->port, import_of(cp->import), export_of(cp->export)));
+	struct peer *p =
+		peer_new(d, &params, cp->name, &cp->address, cp->port, import_of(cp->import), export_of(cp->export));
+	p->max_prefixes = cp->max_prefixes;
+	peer_start(p);
 }
 
 static const struct conf_peer *find_peer_conf(const struct conf *c, const char *name)
@@ -122,9 +126,10 @@ static bool same_speaker(const struct daemon *d, const struct conf *next)
 	return d->conf && d->conf->node.asn == next->node.asn && d->router_id == derive_router_id(next);
 }
 
-/* Takes out the paths that the imports let in before and refuse now. */
-static void refilter(struct daemon *d)
+/* Takes out the paths that the imports let in before and refuse now; tells whether there were any. */
+static bool refilter(struct daemon *d)
 {
+	bool any = false;
 	for (uint32_t at = 1; at <= rib_entry_limit(d->rib); at++) {
 		struct rib_entry *e = rib_entry_at(d->rib, at);
 		struct rib_path *p = e ? &e->path : NULL;
@@ -134,11 +139,42 @@ static void refilter(struct daemon *d)
 			struct rib_source *source = p->source;
 			p = p->next;
 			if (refused) {
-				rib_withdraw(d->rib, source, &e->prefix);
+				any |= rib_withdraw(d->rib, source, &e->prefix);
 				e = rib_entry_at(d->rib, at); /* the paths moved: from the start */
 				p = e ? &e->path : NULL;
 			}
 		}
+	}
+	return any;
+}
+
+/* Changes what can change under a session. False: it takes a new one, since the peer would have to repeat what was
+ * refused so far and cannot. */
+static bool adjust(struct peer *p, const struct conf *was, const struct conf *will, const struct conf_peer *from,
+		   const struct conf_peer *to, unsigned *changes)
+{
+	bool import_changed = from->import != to->import, export_changed = from->export != to->export;
+	bool more = lets_in_more(was, will, to->import) || (import_changed && to->import != CONF_POLICY_NONE);
+	bool up = bgp_session_slot(&p->session) != BGP_SLOTS;
+	if (more && up && !p->session.refresh)
+		return false;
+	*changes += import_changed || export_changed || from->max_prefixes != to->max_prefixes;
+	p->max_prefixes = to->max_prefixes;
+	p->import = import_of(to->import);
+	p->export = export_of(to->export);
+	p->ask_refresh = more && up; /* when the new imports are in force */
+	if (export_changed)
+		export_policy_changed(p);
+	return true;
+}
+
+static void ask_refreshes(struct daemon *d)
+{
+	list_each(n, tmp, &d->peers) {
+		struct peer *p = container_of(n, struct peer, node);
+		if (p->ask_refresh)
+			peer_ask_refresh(p);
+		p->ask_refresh = false;
 	}
 }
 
@@ -148,7 +184,7 @@ static unsigned drop_peers(struct daemon *d, const struct conf *next, bool all)
 	list_each(n, tmp, &d->peers) {
 		struct peer *p = container_of(n, struct peer, node);
 		const struct conf_peer *was = find_peer_conf(d->conf, p->name), *will = find_peer_conf(next, p->name);
-		if (!all && was && will && conf_peer_same(was, will) && !lets_in_more(d->conf, next, will->import))
+		if (!all && was && will && conf_peer_same(was, will) && adjust(p, d->conf, next, was, will, &changes))
 			continue;
 		log_info(p->subject, will ? "settings changed: starting anew" : "no longer configured");
 		peer_free(p, will ? BGP_CEASE_CONFIG_CHANGE : BGP_CEASE_DECONFIGURED);
@@ -213,11 +249,12 @@ unsigned apply_conf(struct daemon *d, struct conf *next)
 						 .own_count = next->pods.cidrs.count,
 						 .cluster = next->pods.cluster_cidrs.at,
 						 .cluster_count = next->pods.cluster_cidrs.count};
-	refilter(d);
+	changes += refilter(d);
 	changes += apply_own_cidrs(d, next);
 	changes += add_peers(d, next);
+	ask_refreshes(d);
 	conf_free(d->conf);
 	d->conf = next;
-	publish_plugin_facts(d);
+	changes += publish_plugin_facts(d) == 1;
 	return changes;
 }

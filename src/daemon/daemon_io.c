@@ -122,6 +122,8 @@ static void on_second(struct ev_loop *loop, ev_timer *w, int revents)
 	struct tick now = clock_now();
 	(void)loop;
 	(void)revents;
+	list_each(n, tmp, &d->peers)
+		peer_check_send_hold(container_of(n, struct peer, node), now);
 	if (!d->restarting)
 		return;
 	bool late = tick_due(d->restart_deadline_at, now);

@@ -35,9 +35,10 @@ struct batch {
 
 /* --- groups */
 
-static bool same_words(const struct group *g, const struct bgp_export *words, enum rib_export policy, const bool *families)
+static bool same_words(const struct group *g, const struct bgp_export *words, enum rib_export policy, const bool *families,
+		       bool extended)
 {
-	bool same = g->policy == policy && g->words.ibgp == words->ibgp && g->words.as4 == words->as4 &&
+	bool same = g->policy == policy && g->extended == extended && g->words.ibgp == words->ibgp && g->words.as4 == words->as4 &&
 		    g->words.local_asn == words->local_asn &&
 		    addr_eq(&g->words.link_local_self, &words->link_local_self);
 	for (unsigned f = 0; f < BGP_FAMILIES; f++)
@@ -53,11 +54,11 @@ static uint64_t take_bit(struct daemon *d)
 }
 
 static struct group *group_for(struct daemon *d, const struct bgp_export *words, enum rib_export policy,
-			       const bool *families)
+			       const bool *families, bool extended)
 {
 	list_each(n, tmp, &d->groups) {
 		struct group *g = container_of(n, struct group, node);
-		if (same_words(g, words, policy, families))
+		if (same_words(g, words, policy, families, extended))
 			return g;
 	}
 	struct group *g = calloc(1, sizeof *g);
@@ -65,6 +66,7 @@ static struct group *group_for(struct daemon *d, const struct bgp_export *words,
 		abort();
 	g->words = *words;
 	memcpy(g->families, families, sizeof g->families);
+	g->extended = extended;
 	g->policy = policy;
 	g->bit = take_bit(d);
 	list_init(&g->members);
@@ -94,10 +96,36 @@ void export_join(struct peer *p)
 		/* without an address of ours in the family there is nothing that we could say in it */
 		families[f] = p->families[f] && !addr_is_zero(&p->local_next_hop[f]);
 	}
-	p->group = group_for(d, &words, p->export, families);
+	p->group = group_for(d, &words, p->export, families, p->session.extended);
 	list_append(&p->group->laggards, &p->member);
 	rib_cursor_open(d->rib, &p->cursor);
 	p->joined_seq = rib_last_seq(d->rib);
+}
+
+void export_again(struct peer *p)
+{
+	struct group *g = p->group;
+	if (!g)
+		return;
+	const struct rib_cursor *at = p->cursor.rib ? &p->cursor : &g->cursor;
+	bool up_to_date = rib_cursor_at_end(at);
+	rib_cursor_close(&p->cursor);
+	list_remove(&p->member);
+	if (list_empty(&g->members))
+		rib_cursor_close(&g->cursor);
+	list_append(&g->laggards, &p->member);
+	rib_cursor_open(p->daemon->rib, &p->cursor);
+	/* withdrawals that it has not been told of yet are still to come */
+	p->joined_seq = up_to_date ? rib_last_seq(p->daemon->rib) : 0;
+}
+
+void export_policy_changed(struct peer *p)
+{
+	if (!p->group)
+		return;
+	export_leave(p);
+	export_join(p);
+	p->joined_seq = 0; /* the new policy may let out less: everything else is taken back */
 }
 
 void export_leave(struct peer *p)
@@ -132,13 +160,13 @@ static void ship(struct batch *b)
 	b->block = NULL;
 }
 
-/* Room for one message in a block that goes to everyone but except. */
-static uint8_t *room(struct batch *b, struct peer *except)
+/* Room for one message of size bytes in a block that goes to everyone but except. */
+static uint8_t *room(struct batch *b, struct peer *except, size_t size)
 {
-	if (b->block && (b->except != except || b->block->cap - b->block->len < BGP_MESSAGE_MAX))
+	if (b->block && (b->except != except || b->block->cap - b->block->len < size))
 		ship(b);
 	if (!b->block)
-		b->block = block_new(BLOCK_SIZE);
+		b->block = block_new(size > BLOCK_SIZE ? (uint32_t)size : BLOCK_SIZE);
 	b->except = except;
 	return b->block->data + b->block->len;
 }
@@ -157,7 +185,7 @@ static void count_update(struct batch *b)
 static void withdraw(struct batch *b, enum bgp_family family, struct peer *except, const struct prefix *at, size_t n)
 {
 	for (size_t used = 0; n; at += used, n -= used) {
-		uint8_t *out = room(b, except);
+		uint8_t *out = room(b, except, BGP_MESSAGE_MAX);
 		b->block->len += (uint32_t)bgp_update_encode_withdraw(out, BGP_MESSAGE_MAX, family, at, n, &used);
 		count_update(b);
 	}
@@ -167,12 +195,17 @@ static void announce(struct batch *b, enum bgp_family family, struct bgp_attrs *
 		     const struct prefix *at, size_t n)
 {
 	static struct log_limit limit;
-	uint8_t attr_block[BGP_MESSAGE_MAX];
+	uint8_t attr_block[BGP_EXTENDED_MAX];
+	size_t most = b->group->extended ? BGP_EXTENDED_MAX : BGP_MESSAGE_MAX;
 	struct bgp_words words;
-	bool fits = bgp_attrs_export(attrs, &b->group->words, family, attr_block, sizeof attr_block, &words);
+	bool fits = bgp_attrs_export(attrs, &b->group->words, family, attr_block, most, &words);
 	for (size_t used = 0; n; at += used, n -= used) {
-		uint8_t *out = room(b, except);
+		uint8_t *out = room(b, except, BGP_MESSAGE_MAX);
 		size_t len = fits ? bgp_update_encode_announce(out, BGP_MESSAGE_MAX, family, &words, at, n, &used) : 0;
+		if (fits && !len && most > BGP_MESSAGE_MAX) {
+			out = room(b, except, most);
+			len = bgp_update_encode_announce(out, most, family, &words, at, n, &used);
+		}
 		if (!len) {
 			/* with our AS added it fits no message: never leave the old route standing for it */
 			char text[PREFIX_TEXT_MAX];

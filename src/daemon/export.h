@@ -21,7 +21,7 @@ struct group {
 	struct list node;
 	struct list members, laggards; /* struct peer.member */
 	struct bgp_export words;       /* with policy and families what makes a group */
-	bool families[BGP_FAMILIES];
+	bool families[BGP_FAMILIES], extended; /* extended: messages above 4096 bytes are understood */
 	enum rib_export policy;
 	struct rib_cursor cursor;      /* open while there are members */
 	uint64_t bit;                  /* in rib_entry.sent; 0: all taken, then withdrawals are always sent */
@@ -30,6 +30,10 @@ struct group {
 
 void export_join(struct peer *p);  /* it is Established */
 void export_leave(struct peer *p);
+/* Tells the peer everything again (RFC 2918). */
+void export_again(struct peer *p);
+/* Its export policy is another one now: tells what that lets out and takes back what it does not. */
+void export_policy_changed(struct peer *p);
 /* Some of the work; true: more is left that could be done now. */
 bool export_work(struct daemon *d);
 /* How many prefixes the peer was told and still has. */

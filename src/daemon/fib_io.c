@@ -15,6 +15,8 @@
 #include "src/base/err.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/peer_io.h"
+#include "src/daemon/pods_io.h"
 #include "src/daemon/publish_io.h"
 
 enum {
@@ -23,6 +25,8 @@ enum {
 	BATCH_BYTES = 65536, /* one write to the kernel */
 	RESYNC_DELAY_MS = 200,
 	LINKS = 64,          /* the ones that are not pods' */
+	AUDIT_S = 60,
+	AUDIT_MAX = 20000,   /* routes; reading more of them would hold up the loop */
 };
 
 struct fib_writer {
@@ -31,7 +35,7 @@ struct fib_writer {
 	struct rib_cursor cursor;
 	struct netlink_socket *requests, *events;
 	ev_io answers_io, events_io;
-	ev_timer resync, retry;
+	ev_timer resync, pods, audit, retry;
 	uint32_t seq;
 	struct {
 		struct fib_entry *entry; /* NULL: free */
@@ -174,17 +178,87 @@ static bool link_changed(struct fib_writer *w, const struct netlink_link *l, boo
 	return true;
 }
 
+static void plan_pods(struct fib_writer *w)
+{
+	if (ev_is_active(&w->pods))
+		return;
+	ev_timer_set(&w->pods, RESYNC_DELAY_MS / 1000., 0.);
+	ev_timer_start(w->daemon->loop, &w->pods);
+}
+
+static void on_link_event(struct fib_writer *w, const struct nlmsghdr *h)
+{
+	struct netlink_link link;
+	bool deleted;
+	if (netlink_link_decode(h, &link, &deleted))
+		return;
+	bool up = !deleted && link.flags & IFF_LOWER_UP;
+	if (is_pod_link(&link)) {
+		if (up)
+			plan_pods(w); /* what went down lost its route */
+		return;
+	}
+	if (!link_changed(w, &link, deleted))
+		return;
+	peers_link_changed(w->daemon, link.ifindex, link.name, up);
+	plan_resync(w);
+}
+
+/* Somebody else changed a route. Ours are put back; others' matter only where they stand in the place of ours. */
+static void on_route_event(struct fib_writer *w, const struct nlmsghdr *h)
+{
+	struct route r;
+	bool deleted;
+	if (netlink_route_decode(h, &r, &deleted))
+		return;
+	bool marked = r.mark.protocol == w->fib.mark.protocol && r.mark.table == w->fib.mark.table;
+	const struct fib_entry *e = r.mark.metric == w->fib.mark.metric ? fib_find(&w->fib, &r.prefix) : NULL;
+	if (marked && deleted && r.mark.metric == 0)
+		plan_pods(w);
+	else if ((marked && r.mark.metric == w->fib.mark.metric) || (e && e->have))
+		plan_resync(w);
+}
+
 static void on_event(void *arg, const struct nlmsghdr *h, int error, const char *text)
 {
 	struct fib_writer *w = arg;
-	struct netlink_link link;
-	bool deleted, is_link = h->nlmsg_type == RTM_NEWLINK || h->nlmsg_type == RTM_DELLINK;
 	(void)error;
 	(void)text;
-	if (is_link && netlink_link_decode(h, &link, &deleted) == 0 && !is_pod_link(&link) && link_changed(w, &link, deleted))
+	switch (h->nlmsg_type) {
+	case RTM_NEWLINK:
+	case RTM_DELLINK:
+		on_link_event(w, h);
+		break;
+	case RTM_NEWADDR:
+	case RTM_DELADDR:
 		plan_resync(w);
-	if (h->nlmsg_type == RTM_DELADDR || h->nlmsg_type == RTM_NEWADDR)
+		break;
+	case RTM_NEWROUTE:
+	case RTM_DELROUTE:
+		on_route_event(w, h);
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_pods(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct fib_writer *w = t->data;
+	(void)loop;
+	(void)revents;
+	pods_repair(w->daemon);
+}
+
+/* What no event told. */
+static void on_audit(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct fib_writer *w = t->data;
+	(void)loop;
+	(void)revents;
+	if (w->fib.installed <= AUDIT_MAX)
 		plan_resync(w);
+	plan_pods(w);
 }
 
 static void on_events(struct ev_loop *loop, ev_io *io, int revents)
@@ -277,9 +351,12 @@ bool fib_writer_work(struct fib_writer *w)
 
 static int open_sockets(struct fib_writer *w)
 {
+	uint32_t groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE;
 	int error = netlink_socket_open(&w->requests, 0);
 	if (!error)
-		error = netlink_socket_open(&w->events, RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR);
+		error = netlink_socket_open(&w->events, groups);
+	if (!error)
+		error = netlink_socket_ignore_own(w->events, w->requests);
 	if (!error)
 		error = read_kernel(w, &w->adopted);
 	return error;
@@ -292,7 +369,10 @@ static void watch(struct fib_writer *w)
 	ev_io_init(&w->events_io, on_events, netlink_socket_fd(w->events), EV_READ);
 	ev_timer_init(&w->resync, on_resync, 0., 0.);
 	ev_timer_init(&w->retry, on_retry, 1., 1.);
-	w->answers_io.data = w->events_io.data = w->resync.data = w->retry.data = w;
+	ev_timer_init(&w->pods, on_pods, 0., 0.);
+	ev_timer_init(&w->audit, on_audit, AUDIT_S, AUDIT_S);
+	w->answers_io.data = w->events_io.data = w->resync.data = w->retry.data = w->pods.data = w->audit.data = w;
+	ev_timer_start(loop, &w->audit);
 	ev_io_start(loop, &w->answers_io);
 	ev_io_start(loop, &w->events_io);
 	ev_timer_start(loop, &w->retry);
@@ -329,6 +409,8 @@ void fib_writer_free(struct fib_writer *w)
 	ev_io_stop(w->daemon->loop, &w->answers_io);
 	ev_io_stop(w->daemon->loop, &w->events_io);
 	ev_timer_stop(w->daemon->loop, &w->resync);
+	ev_timer_stop(w->daemon->loop, &w->pods);
+	ev_timer_stop(w->daemon->loop, &w->audit);
 	ev_timer_stop(w->daemon->loop, &w->retry);
 	netlink_socket_close(w->requests);
 	netlink_socket_close(w->events);

@@ -144,7 +144,9 @@ static void conn_write(struct peer *p, enum bgp_slot slot)
 			return;
 		}
 		outq_written(&c->out, (size_t)done);
+		p->send_progress_at = clock_now();
 	}
+	p->send_progress_at = (struct tick){0};
 	ev_io_stop(p->daemon->loop, &c->writer);
 }
 
@@ -199,6 +201,20 @@ static void report_fault(struct peer *p, const struct bgp_fault *f, const char *
 		   reaction, f->data_len ? ", bytes " : "", hex);
 }
 
+/* RFC 4486: too many is a mistake on the other side, and better noticed than swallowed. True: the session is over. */
+static bool check_max_prefixes(struct peer *p, enum bgp_slot slot, struct tick now)
+{
+	struct bgp_actions acts;
+	struct bgp_fault f = {0};
+	if (!p->max_prefixes || !p->source || p->source->paths <= p->max_prefixes)
+		return false;
+	bgp_actions_clear(&acts);
+	bgp_fault_raise(&f, BGP_RESET, BGP_ERR_CEASE, BGP_CEASE_MAX_PREFIXES, "more prefixes than max-prefixes allows", NULL, 0);
+	bgp_session_fault(&p->session, slot, &f, now, &acts);
+	carry_out(p, &acts);
+	return true;
+}
+
 /* True: the session goes on. */
 static bool take_update(struct peer *p, enum bgp_slot slot, const struct bgp_frame *frame, struct tick now)
 {
@@ -229,7 +245,7 @@ static bool take_update(struct peer *p, enum bgp_slot slot, const struct bgp_fra
 	if (u.end_of_rib)
 		p->end_of_rib_received[u.end_of_rib_family] = true;
 	bgp_update_fini(&u);
-	return true;
+	return !check_max_prefixes(p, slot, now);
 }
 
 /* Handles one message; false where the connection is gone. */
@@ -254,7 +270,8 @@ static ssize_t take_bytes(struct peer *p, enum bgp_slot slot, const uint8_t *buf
 	struct bgp_fault fault = {0};
 	size_t used = 0;
 	int got;
-	while (used < len && (got = bgp_frame_next(buf + used, len - used, &frame, &fault)) != 0) {
+	while (used < len && (got = bgp_frame_next(buf + used, len - used, bgp_session_message_max(&p->session, slot), &frame,
+					       &fault)) != 0) {
 		if (got < 0) {
 			struct bgp_actions acts;
 			bgp_actions_clear(&acts);
@@ -272,23 +289,20 @@ static ssize_t take_bytes(struct peer *p, enum bgp_slot slot, const uint8_t *buf
 
 static void keep_partial(struct peer_conn *c, const uint8_t *data, size_t len)
 {
-	if (len && !c->partial)
-		c->partial = malloc(BGP_MESSAGE_MAX);
-	if (len && !c->partial)
+	uint8_t *fresh = len ? malloc(len) : NULL; /* most of the time nothing: an idle peer costs no buffer */
+	if (len && !fresh)
 		abort();
 	if (len)
-		memcpy(c->partial, data, len);
+		memcpy(fresh, data, len);
+	free(c->partial);
+	c->partial = fresh;
 	c->partial_len = len;
-	if (!len) { /* most of the time: an idle peer costs no buffer */
-		free(c->partial);
-		c->partial = NULL;
-	}
 }
 
 /* One read and all whole messages in it. */
 static void conn_read(struct peer *p, enum bgp_slot slot)
 {
-	static uint8_t buf[BGP_MESSAGE_MAX + READ_SIZE]; /* one loop, one reader at a time */
+	static uint8_t buf[BGP_EXTENDED_MAX + READ_SIZE]; /* one loop, one reader at a time */
 	struct peer_conn *c = &p->conn[slot];
 	size_t have = c->partial_len;
 	if (have)
@@ -539,6 +553,9 @@ static void carry_out(struct peer *p, const struct bgp_actions *acts)
 		case BGP_ACT_DOWN:
 			session_down(p);
 			break;
+		case BGP_ACT_REFRESH:
+			export_again(p);
+			break;
 		}
 	}
 	log_last_error(p);
@@ -573,6 +590,58 @@ void peer_accept(struct peer *p, int fd)
 	learn_local_address(p, fd);
 	ev_io_start(p->daemon->loop, &p->conn[BGP_IN].reader);
 	carry_out(p, &acts);
+}
+
+bool peer_ask_refresh(struct peer *p)
+{
+	struct bgp_actions acts;
+	bool asked = false;
+	bgp_actions_clear(&acts);
+	for (unsigned f = 0; f < BGP_FAMILIES; f++)
+		asked |= bgp_session_ask_refresh(&p->session, (enum bgp_family)f, &acts);
+	carry_out(p, &acts);
+	return asked;
+}
+
+/* Twice the hold time, as long as a peer may be silent and once more; with a hold time of 0 the RFC's 8 minutes. */
+static int64_t send_hold_ms(const struct peer *p)
+{
+	enum { WITHOUT_HOLD_TIME_MS = 480000 };
+	return p->session.hold_time_s ? p->session.hold_time_s * 2000 : WITHOUT_HOLD_TIME_MS;
+}
+
+void peer_check_send_hold(struct peer *p, struct tick now)
+{
+	enum bgp_slot slot = bgp_session_slot(&p->session);
+	struct bgp_actions acts;
+	struct bgp_fault f = {0};
+	if (slot == BGP_SLOTS || !p->conn[slot].out.pending) {
+		p->send_progress_at = (struct tick){0};
+		return;
+	}
+	if (!tick_is_set(p->send_progress_at))
+		p->send_progress_at = now;
+	if (tick_since_ms(p->send_progress_at, now) < send_hold_ms(p))
+		return;
+	bgp_actions_clear(&acts);
+	bgp_fault_raise(&f, BGP_RESET, BGP_ERR_SEND_HOLD, 0, "the peer takes nothing that we send", NULL, 0);
+	bgp_session_fault(&p->session, slot, &f, now, &acts);
+	carry_out(p, &acts);
+}
+
+void peers_link_changed(struct daemon *d, uint32_t ifindex, const char *name, bool up)
+{
+	char why[64];
+	snprintf(why, sizeof why, "the link %s went down", name);
+	list_each(n, tmp, &d->peers) {
+		struct peer *p = container_of(n, struct peer, node);
+		enum bgp_slot slot = bgp_session_slot(&p->session);
+		if (!up && slot != BGP_SLOTS && !p->ibgp && p->ifindex == ifindex)
+			lost(p, slot, why);
+		else if (up && slot == BGP_SLOTS)
+			bgp_session_hurry(&p->session, clock_now());
+		set_timer(p);
+	}
 }
 
 void peer_send(struct peer *p, struct block *b)
@@ -630,6 +699,7 @@ void peer_free(struct peer *p, uint8_t subcode)
 	struct bgp_actions acts;
 	bgp_actions_clear(&acts);
 	bgp_session_stop(&p->session, subcode, clock_now(), &acts);
+	p->error_logged_at = p->session.last_error.at; /* that we end it is no news */
 	carry_out(p, &acts);
 	ev_timer_stop(p->daemon->loop, &p->timer);
 	list_remove(&p->node);

@@ -45,6 +45,9 @@ struct peer {
 	bool families[BGP_FAMILIES]; /* negotiated */
 	bool end_of_rib_received[BGP_FAMILIES], end_of_rib_sent;
 	struct tick last_update_at;
+	struct tick send_progress_at; /* when its socket last took something of what waits; zero: nothing waits */
+	bool ask_refresh;             /* apply.c will, in this reload */
+	uint32_t max_prefixes;        /* that it may bring; 0: any number */
 	struct group *group;
 	struct list member;        /* in group->members or group->laggards */
 	struct rib_cursor cursor;  /* a laggard's own place in the journal */
@@ -64,6 +67,15 @@ void peer_free(struct peer *p, uint8_t subcode);
 
 /* True once it has sent End-of-RIB for every family. */
 bool peer_has_ended_rib(const struct peer *p);
+
+/* Asks for everything again, of every family. False where the peer cannot do that. */
+bool peer_ask_refresh(struct peer *p);
+/* Ends a session whose peer takes nothing any more (RFC 9687). To be called every second or so. */
+void peer_check_send_hold(struct peer *p, struct tick now);
+
+/* A link went down or came up: an external peer on it is gone at once (its routes go over the others), and who waits to
+ * be tried again is tried now. */
+void peers_link_changed(struct daemon *d, uint32_t ifindex, const char *name, bool up);
 
 /* A connection from the peer's address was accepted; takes fd over. */
 void peer_accept(struct peer *p, int fd);

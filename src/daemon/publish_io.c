@@ -116,10 +116,11 @@ int publish_plugin_facts(struct daemon *d)
 	snprintf(path, sizeof path, "%s/plugin.json", d->conf->run_dir);
 	if (asprintf(&text, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN)) < 0)
 		abort();
-	int error = same_content(path, text) ? 0 : write_whole(path, text);
+	bool same = same_content(path, text);
+	int error = same ? 0 : write_whole(path, text);
 	if (error)
 		log_error("plugin facts", "%s: %s: new pods keep the settings of before", path, strerror(-error));
 	free(text);
 	json_object_put(o);
-	return error;
+	return error ? error : !same;
 }

@@ -4,5 +4,5 @@
 
 struct daemon;
 
-/* Writes the file where its content would change. 0 or -errno, logged. */
+/* Writes the file where its content would change. 1: it did, 0: it did not, -errno, logged. */
 int publish_plugin_facts(struct daemon *d);

@@ -1,13 +1,10 @@
 /* The rows of every `show` command. What a row holds beyond the columns of src/base/commands.c is for -j. */
-#include <errno.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "config.h"
-#include "ipam/store_io.h"
 #include "rib/decision.h"
 #include "src/base/clock_io.h"
 #include "src/base/err.h"
@@ -18,6 +15,7 @@
 #include "src/daemon/fib_io.h"
 #include "src/daemon/listen_io.h"
 #include "src/daemon/peer_io.h"
+#include "src/daemon/pods_io.h"
 
 enum { TEXT = 256 };
 
@@ -84,20 +82,6 @@ static int count_lease(void *arg, const struct ipam_lease *l)
 	return 0;
 }
 
-/* ERR_NOT_FOUND: no pod ever had an address here, which is not an error. */
-static int each_lease(const struct daemon *d, int (*fn)(void *, const struct ipam_lease *), void *arg)
-{
-	char dir[TEXT];
-	struct ipam_store *store;
-	snprintf(dir, sizeof dir, "%s/leases", d->conf->run_dir);
-	int error = ipam_store_open(&store, dir, false);
-	if (error)
-		return error == ERR_NOT_FOUND || error == -ENOENT ? 0 : error;
-	error = ipam_store_each(store, fn, arg);
-	ipam_store_close(store);
-	return error;
-}
-
 static const char *read_sysctl(const char *path, char *buf, size_t cap)
 {
 	FILE *f = fopen(path, "re");
@@ -109,10 +93,54 @@ static const char *read_sysctl(const char *path, char *buf, size_t cap)
 	return buf;
 }
 
+static bool covered(const struct conf_prefixes *set, const struct prefix *p)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (prefix_covers(&set->at[i], p))
+			return true;
+	return false;
+}
+
+struct stray_search {
+	const struct conf_prefixes *cidrs;
+	struct json_object *warnings;
+};
+
+static int warn_stray_pod(void *arg, const struct ipam_lease *l)
+{
+	struct stray_search *f = arg;
+	char text[TEXT], address[ADDR_TEXT_MAX];
+	for (unsigned i = 0; i < l->addr_count; i++) {
+		struct prefix host = prefix_make(&l->addrs[i], 128);
+		if (covered(f->cidrs, &host))
+			continue;
+		snprintf(text, sizeof text, "pod %.100s has %s, which is in no pods.cidrs: nobody is told how to reach it",
+			 *l->pod ? l->pod : l->container, addr_format(&l->addrs[i], address));
+		json_object_array_add(f->warnings, json_object_new_string(text));
+	}
+	return 0;
+}
+
+static void warn_of_cidrs(const struct daemon *d, struct json_object *w)
+{
+	char text[TEXT], prefix[PREFIX_TEXT_MAX];
+	const struct conf_prefixes *own = &d->conf->pods.cidrs, *cluster = &d->conf->pods.cluster_cidrs;
+	struct stray_search f = {own, w};
+	for (size_t i = 0; cluster->count && i < own->count; i++) {
+		if (covered(cluster, &own->at[i]))
+			continue;
+		snprintf(text, sizeof text, "pods.cidrs: %s is outside pods.cluster-cidrs: nodes configured alike will not accept it",
+			 prefix_format(&own->at[i], prefix));
+		json_object_array_add(w, json_object_new_string(text));
+	}
+	pods_each(d, warn_stray_pod, &f);
+}
+
 static void put_warnings(const struct daemon *d, struct json_object *row, int lease_error)
 {
 	struct json_object *w = put_list(row, "warnings");
 	char text[TEXT];
+	warn_of_cidrs(d, w);
 	if (listener_failed(d->listener))
 		json_object_array_add(w, json_object_new_string(listener_text(d->listener)));
 	if (strcmp(read_sysctl("/proc/sys/net/ipv4/ip_forward", text, sizeof text), "0") == 0)
@@ -175,7 +203,7 @@ static struct json_object *show_status(struct show *s)
 	for (size_t i = 0; i < d->conf->pods.cidrs.count; i++)
 		json_object_array_add(cidrs, json_object_new_string(prefix_format(&d->conf->pods.cidrs.at[i], prefix)));
 	put_counts(d, row);
-	int lease_error = each_lease(d, count_lease, &pods);
+	int lease_error = pods_each(d, count_lease, &pods);
 	put_number(row, "pods", pods);
 	put_warnings(d, row, lease_error);
 	return row;
@@ -187,8 +215,16 @@ static void put_info(const struct peer *p, struct json_object *row, enum bgp_sta
 {
 	char text[TEXT], wait[32];
 	struct tick now = clock_now();
-	const char *error = p->session.last_error.kind ? p->session.last_error.text : NULL;
+	char both[3 * sizeof p->session.last_error.text];
+	const struct bgp_last_error *last = &p->session.last_error;
+	const char *error = last->kind ? last->text : NULL;
+	if (error && *last->before) {
+		snprintf(both, sizeof both, "%s (before: %s)", last->text, last->before);
+		error = both;
+	}
 	put(row, "last_error", error);
+	if (error)
+		put(row, "last_error_age", duration(tick_since_ms(last->at, now), wait, sizeof wait));
 	if (tick_is_set(p->session.retry_at)) {
 		snprintf(text, sizeof text, "in %s", duration(p->session.retry_at.ms - now.ms, wait, sizeof wait));
 		put(row, "next_try", text);
@@ -244,7 +280,8 @@ static struct json_object *peer_row(const struct peer *p)
 	put(row, "since", duration(tick_since_ms(p->session.changed_at, clock_now()), text, sizeof text));
 	put(row, "import", rib_import_name(p->import));
 	put(row, "export", rib_export_name(p->export));
-	put_number(row, "received", p->count.prefixes_in);
+	if (p->source)
+		put_number(row, "received", p->count.prefixes_in);
 	put_number(row, "withdrawn", p->count.withdrawn_in);
 	put_number(row, "filtered", p->count.filtered);
 	put_number(row, "accepted", p->source ? p->source->paths : 0);
@@ -355,6 +392,50 @@ static struct json_object *routes_inside(struct show *s, const struct prefix *wi
 	}
 }
 
+struct pod_search {
+	const struct addr *address;
+	struct ipam_lease lease;
+	bool found;
+};
+
+static int find_pod(void *arg, const struct ipam_lease *l)
+{
+	struct pod_search *f = arg;
+	for (unsigned i = 0; i < l->addr_count && !f->found; i++)
+		f->found = addr_eq(&l->addrs[i], f->address);
+	if (f->found)
+		f->lease = *l;
+	return f->found;
+}
+
+/* A pod of this node has its own route, which the table of BGP routes does not hold. */
+static struct json_object *pod_route(const struct addr *a, const struct ipam_lease *l)
+{
+	char text[PREFIX_TEXT_MAX];
+	struct prefix host = prefix_make(a, 128);
+	struct json_object *row = json_object_new_object();
+	put(row, "prefix", prefix_format(&host, text));
+	put(row, "mark", "*");
+	put(row, "next_hop", l->host_ifname);
+	put(row, "source", "pod");
+	put(row, "pod", *l->pod ? l->pod : l->container);
+	put(row, "kernel", pods_link_state(l));
+	return row;
+}
+
+static struct json_object *route_for(struct show *s, const struct addr *a)
+{
+	struct pod_search f = {.address = a};
+	if (s->at == 0)
+		pods_each(s->daemon, find_pod, &f);
+	if (f.found) {
+		s->at = UINT64_MAX;
+		return pod_route(a, &f.lease);
+	}
+	struct rib_entry *e = s->at == UINT64_MAX ? NULL : rib_find_longest(s->daemon->rib, a);
+	return e ? next_path(s, e) : NULL;
+}
+
 static struct json_object *show_routes(struct show *s)
 {
 	static const char hint[] = "underlayc show routes [PREFIX | for ADDRESS]";
@@ -365,8 +446,7 @@ static struct json_object *show_routes(struct show *s)
 	if (s->arg_count == 2) {
 		if (strcmp(s->args[0], "for") != 0 || !addr_parse(s->args[1], &a))
 			return fail(s, hint, "%s is not an address", s->args[1]);
-		struct rib_entry *e = rib_find_longest(s->daemon->rib, &a);
-		return e ? next_path(s, e) : NULL;
+		return route_for(s, &a);
 	}
 	if (prefix_parse(s->args[0], &p) == PREFIX_BAD_TEXT)
 		return fail(s, hint, "%s is not a prefix", s->args[0]);
@@ -397,7 +477,7 @@ static int add_pod(void *arg, const struct ipam_lease *l)
 	put(row, "network", l->network);
 	put(row, "netns", l->netns);
 	put(row, "since", clock_text(l->since, when, sizeof when));
-	put(row, "state", if_nametoindex(l->host_ifname) ? "up" : "no interface");
+	put(row, "state", pods_link_state(l));
 	json_object_array_add(arg, row);
 	return 0;
 }
@@ -407,7 +487,7 @@ static struct json_object *show_pods(struct show *s)
 	struct json_object *list = s->list;
 	if (!list) {
 		list = s->list = json_object_new_array();
-		int error = each_lease(s->daemon, add_pod, list);
+		int error = pods_each(s->daemon, add_pod, list);
 		if (error)
 			return fail(s, "underlayc show status tells more", "the leases cannot be read: %s", err_text(error));
 	}

@@ -27,7 +27,7 @@ static void check_fault(const struct bgp_fault *f)
 	require(f->text && f->data_len <= BGP_FAULT_DATA_MAX);
 	require(bgp_fault_name(f->code, f->subcode, name)[0] != '\0');
 	size_t len = bgp_notification_encode(bytes, sizeof bytes, f);
-	require(bgp_frame_next(bytes, len, &frame, &none) == 1 && frame.len == len);
+	require(bgp_frame_next(bytes, len, BGP_MESSAGE_MAX, &frame, &none) == 1 && frame.len == len);
 	struct bgp_fault back = bgp_notification_decode(frame.body, frame.body_len);
 	require(back.code == f->code && back.subcode == f->subcode && back.data_len == f->data_len);
 	require(memcmp(back.data, f->data, f->data_len) == 0);
@@ -40,7 +40,7 @@ static void open_goes_round(const struct bgp_open *o)
 	struct bgp_fault fault = {0};
 	struct bgp_open back;
 	size_t len = bgp_open_encode(bytes, sizeof bytes, o);
-	require(bgp_frame_next(bytes, len, &frame, &fault) == 1 && frame.len == len);
+	require(bgp_frame_next(bytes, len, BGP_MESSAGE_MAX, &frame, &fault) == 1 && frame.len == len);
 	bgp_open_decode(frame.body, frame.body_len, &back, &fault);
 	require(fault.reaction == BGP_FINE);
 	require(back.asn == o->asn && back.as4 == o->as4 && back.router_id == o->router_id);
@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct bgp_frame f;
 	struct bgp_fault fault = {0};
 	int got = 1;
-	while (size && (got = bgp_frame_next(data, size, &f, &fault)) > 0) {
+	while (size && (got = bgp_frame_next(data, size, BGP_MESSAGE_MAX, &f, &fault)) > 0) {
 		try_message(&f);
 		data += f.len;
 		size -= f.len;

@@ -34,7 +34,7 @@ static void check_sent(const struct bgp_actions *acts, const struct bgp_action *
 	struct bgp_frame f;
 	struct bgp_fault fault = {0};
 	require(a->len && a->at + a->len <= acts->used);
-	require(bgp_frame_next(acts->bytes + a->at, a->len, &f, &fault) == 1 && f.len == a->len);
+	require(bgp_frame_next(acts->bytes + a->at, a->len, BGP_MESSAGE_MAX, &f, &fault) == 1 && f.len == a->len);
 	require(f.type == BGP_OPEN || f.type == BGP_KEEPALIVE || f.type == BGP_NOTIFICATION);
 }
 
@@ -65,6 +65,9 @@ static void carry_out(struct edge *e, const struct bgp_actions *acts)
 		case BGP_ACT_DOWN:
 			require(e->up);
 			e->up = false;
+			break;
+		case BGP_ACT_REFRESH:
+			require(e->up && e->s.params.families[a->family]);
 			break;
 		default:
 			abort();

@@ -195,7 +195,7 @@ static void pack(enum bgp_family family, const struct prefix *at, size_t n, size
 		struct bgp_update u;
 		size_t len = bgp_update_encode_withdraw(msg, cap, family, at, n, &used);
 		require(len && len <= cap && used);
-		require(bgp_frame_next(msg, len, &f, &fault) == 1 && f.len == len);
+		require(bgp_frame_next(msg, len, BGP_MESSAGE_MAX, &f, &fault) == 1 && f.len == len);
 		bgp_update_decode(&ctx, f.body, f.body_len, &u);
 		require(u.fault.reaction == BGP_FINE && !u.end_of_rib);
 		require(collect(u.part[family == BGP_IPV4_UNICAST ? 0 : 1].withdrawn, back) == used);

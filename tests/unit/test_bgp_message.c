@@ -33,7 +33,7 @@ static int frame(const uint8_t *bytes, size_t len, struct bgp_frame *f, struct b
 	uint8_t *exact = malloc(len ? len : 1);
 	memcpy(exact, bytes, len);
 	memset(fault, 0, sizeof *fault);
-	int got = bgp_frame_next(exact, len, f, fault);
+	int got = bgp_frame_next(exact, len, BGP_MESSAGE_MAX, f, fault);
 	if (got == 1) {
 		ck_assert_ptr_eq(f->body, exact + BGP_HEADER_LEN);
 		f->body = bytes + BGP_HEADER_LEN;

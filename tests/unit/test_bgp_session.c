@@ -59,7 +59,7 @@ static struct bgp_frame sent(const struct one *o, unsigned index)
 		const struct bgp_action *a = &o->acts.action[i];
 		if (a->kind != BGP_ACT_SEND || index--)
 			continue;
-		ck_assert_int_eq(bgp_frame_next(o->acts.bytes + a->at, a->len, &f, &fault), 1);
+		ck_assert_int_eq(bgp_frame_next(o->acts.bytes + a->at, a->len, BGP_MESSAGE_MAX, &f, &fault), 1);
 		ck_assert_uint_eq(f.len, a->len);
 		return f;
 	}
@@ -831,6 +831,9 @@ static void carry_out(struct world *w, unsigned end, const struct bgp_actions *a
 		case BGP_ACT_DOWN:
 			ck_assert_uint_eq(w->up[end]--, 1);
 			break;
+		case BGP_ACT_REFRESH:
+			ck_assert_uint_eq(w->up[end], 1);
+			break;
 		}
 	}
 	ck_assert_int_eq(w->up[end], bgp_session_slot(&w->s[end]) != BGP_SLOTS);
@@ -877,7 +880,7 @@ static void deliver(struct world *w, unsigned link, unsigned end)
 	if (i->closed) {
 		bgp_session_lost(&w->s[end], slot_of(l, end), "closed", w->now, &acts);
 	} else {
-		ck_assert_int_eq(bgp_frame_next(i->bytes, i->len, &f, &fault), 1);
+		ck_assert_int_eq(bgp_frame_next(i->bytes, i->len, BGP_MESSAGE_MAX, &f, &fault), 1);
 		ck_assert(!bgp_session_message(&w->s[end], slot_of(l, end), &f, w->now, &acts));
 	}
 	carry_out(w, end, &acts, -1);

@@ -935,8 +935,8 @@ static void check_packed(const uint8_t *msg, size_t len, bool announced, unsigne
 	struct bgp_fault fault = {0};
 	struct bgp_update u;
 	struct prefix p;
-	ck_assert_uint_le(len, BGP_MESSAGE_MAX);
-	ck_assert_int_eq(bgp_frame_next(msg, len, &f, &fault), 1);
+	ck_assert_uint_le(len, BGP_EXTENDED_MAX);
+	ck_assert_int_eq(bgp_frame_next(msg, len, BGP_EXTENDED_MAX, &f, &fault), 1);
 	ck_assert_int_eq(f.type, BGP_UPDATE);
 	ck_assert_uint_eq(f.len, len);
 	struct bgp_update_context ctx = context_of(I4);
@@ -1050,7 +1050,7 @@ static void check_end_of_rib(enum bgp_family family, size_t expected)
 	ctx.families[BGP_IPV6_UNICAST] = true;
 	size_t len = bgp_update_encode_end_of_rib(msg, sizeof msg, family);
 	ck_assert_uint_eq(len, expected);
-	ck_assert_int_eq(bgp_frame_next(msg, len, &f, &fault), 1);
+	ck_assert_int_eq(bgp_frame_next(msg, len, BGP_MESSAGE_MAX, &f, &fault), 1);
 	bgp_update_decode(&ctx, f.body, f.body_len, &u);
 	ck_assert_int_eq(u.fault.reaction, BGP_FINE);
 	ck_assert(u.end_of_rib);
@@ -1101,7 +1101,7 @@ START_TEST(ipv6_goes_round)
 					      : bgp_update_encode_announce(msg, sizeof msg, BGP_IPV6_UNICAST, &words, many + i, MANY - i,
 									   &used);
 			ck_assert_uint_gt(used, 0);
-			ck_assert_int_eq(bgp_frame_next(msg, len, &f, &fault), 1);
+			ck_assert_int_eq(bgp_frame_next(msg, len, BGP_MESSAGE_MAX, &f, &fault), 1);
 			ck_assert_uint_eq(f.len, len);
 			bgp_update_decode(&ctx, f.body, f.body_len, &u);
 			ck_assert_msg(u.fault.reaction == BGP_FINE, "%s", u.fault.text);

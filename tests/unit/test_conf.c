@@ -65,12 +65,12 @@ static const struct bad bads[] = {
       {5, 1, "policies", "not supported yet"}}},
     {"metrics: {}\npods: {mtu: 9000}\n",
      {{1, 1, "metrics", "not supported yet"}, {2, 8, "pods.mtu", "not supported yet"}}},
-    {PEER("password-file: /x, ttl-security: 1, multihop: 1, bfd: {}, max-prefixes: 1"),
+    {PEER("password-file: /x, ttl-security: 1, multihop: 1, bfd: {}, max-prefixes: 0"),
      {{4, 39, "peers[0].password-file", "not supported yet"},
       {4, 58, "peers[0].ttl-security", "not supported yet"},
       {4, 75, "peers[0].multihop", "not supported yet"},
       {4, 88, "peers[0].bfd", "not supported yet"},
-      {4, 97, "peers[0].max-prefixes", "not supported yet"}}},
+      {4, 111, "peers[0].max-prefixes", "found \"0\", expected a number from 1"}}},
     {NODE "peers:\n  - {interface: eth0, asn: external}\n  - {range: 10.0.0.0/16, asn: external}\n",
      {{4, 6, "peers[0].interface", "not supported yet"}, {5, 6, "peers[1].range", "not supported yet"}}},
     {PEER("families: [ipv4, evpn]"), {{4, 56, "peers[0].families[1]", "found \"evpn\", expected ipv4 or ipv6"}}},
@@ -149,6 +149,8 @@ static const struct bad bads[] = {
     {"node: {name: n}\npeers:\n  - {address: 10.0.0.1, asn: internal}\n",
      {{1, 1, "node.asn", "missing, but there are peers"}}},
     {"peers:\n  - {address: 10.0.0.1, asn: internal}\n", {{1, 1, "node.asn", "missing, but there are peers"}}},
+    {"node: {asn: 5, addresses: [10.9.0.1]}\npods: {cidrs: [10.9.0.0/24, 10.8.0.0/24]}\npeers:\n  - {address: 10.8.0.9, asn: 5}\n",
+     {{1, 27, "node.addresses", "is inside pods.cidrs"}, {4, 15, "peers[0].address", "is inside pods.cidrs"}}},
     {NODE "peers: [hello]\n", {{3, 9, "peers[0]", "found \"hello\", expected a map with address and asn"}}},
     {NODE "peers:\n  - name: a\n",
      {{4, 5, "peers[0].address", "missing, expected a unicast address"}, {4, 5, "peers[0].asn", "missing, expected an AS"}}},
@@ -530,9 +532,9 @@ START_TEST(peers_are_compared_by_their_settings)
 	    "name: a, address: 10.0.0.2, asn: 6, passive: true",
 	    "name: a, address: 10.0.0.2, asn: 6, port: 180",
 	    "name: a, address: 10.0.0.2, asn: 6, hold-time: 10s",
-	    "name: a, address: 10.0.0.2, asn: 6, import: all",
-	    "name: a, address: 10.0.0.2, asn: 6, export: all",
+	    "name: a, address: 10.0.0.2, asn: 6, families: [ipv4]",
 	};
+	static const char *const adjustable[] = {"import: all", "export: all", "max-prefixes: 5"};
 	char yaml[512];
 	struct conf *a = load(NODE "peers: [{name: a, address: 10.0.0.2, asn: 6}]\n");
 	struct conf *same =
@@ -542,6 +544,12 @@ START_TEST(peers_are_compared_by_their_settings)
 		snprintf(yaml, sizeof yaml, NODE "peers: [{%s}]\n", others[i]);
 		struct conf *b = load(yaml);
 		ck_assert_msg(!conf_peer_same(&a->peers[0], &b->peers[0]), "%s", others[i]);
+		conf_free(b);
+	}
+	for (size_t i = 0; i < sizeof adjustable / sizeof *adjustable; i++) {
+		snprintf(yaml, sizeof yaml, NODE "peers: [{name: a, address: 10.0.0.2, asn: 6, %s}]\n", adjustable[i]);
+		struct conf *b = load(yaml);
+		ck_assert_msg(conf_peer_same(&a->peers[0], &b->peers[0]), "%s", adjustable[i]);
 		conf_free(b);
 	}
 	conf_free(same);

@@ -1,0 +1,15 @@
+/* The pods of this node as the daemon sees them: their leases, and whether the kernel still has what the plugin made.
+ * The plugin adds and removes; the daemon only puts back a pod's route that somebody else took away.
+ */
+#pragma once
+#include "ipam/lease.h"
+
+struct daemon;
+
+/* Calls fn for every lease until it answers other than 0. 0 also where no pod ever had an address here; otherwise a
+ * code of src/base/err.h or fn's answer. */
+int pods_each(const struct daemon *d, int (*fn)(void *arg, const struct ipam_lease *l), void *arg);
+/* "up", "link down" or "no interface". */
+const char *pods_link_state(const struct ipam_lease *l);
+/* Puts the host routes back that are missing; logs how many. */
+void pods_repair(struct daemon *d);
