@@ -199,11 +199,12 @@ enum bgp_family bgp_family_of_prefix(const struct prefix *p)
 	return prefix_is_v4(p) ? BGP_IPV4_UNICAST : BGP_IPV6_UNICAST;
 }
 
-/* RFC 4760 section 3, RFC 2545: a next hop of ours may bring its link-local address along. */
-static void put_mp_next_hop(struct writer *w, const struct bgp_words *words)
+/* RFC 4760 section 3, RFC 2545: a next hop of ours may bring its link-local address along. An IPv4-mapped address is
+ * one of 16 bytes where the family is IPv6. */
+static void put_mp_next_hop(struct writer *w, enum bgp_family family, const struct bgp_words *words)
 {
 	bool both = !addr_is_zero(&words->link_local) && !addr_eq(&words->link_local, &words->next_hop);
-	if (addr_is_v4(&words->next_hop)) {
+	if (family == BGP_IPV4_UNICAST && addr_is_v4(&words->next_hop)) {
 		writer_u8(w, 4);
 		writer_bytes(w, words->next_hop.b + 12, 4);
 	} else {
@@ -223,7 +224,7 @@ static size_t put_mp_reach(struct writer *w, enum bgp_family family, const struc
 	writer_u16(w, 0);
 	size_t reach_at = writer_len(w);
 	put_mp_head(w, BGP_ATTR_MP_REACH, family);
-	put_mp_next_hop(w, words);
+	put_mp_next_hop(w, family, words);
 	if (!writer_ok(w) || writer_left(w) < words->len)
 		return 0;
 	w->end -= words->len;
