@@ -98,11 +98,12 @@ static bool copied(const struct bgp_attr_item *item, const struct bgp_export *e)
 	}
 }
 
-/* Ours to external peers and for our own routes; what an internal peer gets otherwise is the next hop as learned. */
+/* Ours to external peers, for our own routes, and for a next hop on a link that an internal peer may not share; what
+ * it gets otherwise is the next hop as learned. */
 static void choose_next_hop(const struct bgp_attrs *a, const struct bgp_export *e, enum bgp_family family,
 			    struct bgp_words *words)
 {
-	bool self = !e->ibgp || addr_is_zero(&a->next_hop);
+	bool self = !e->ibgp || addr_is_zero(&a->next_hop) || addr_is_link_local(&a->next_hop);
 	words->next_hop = self ? e->next_hop_self[family] : a->next_hop;
 	words->link_local = self ? e->link_local_self : (struct addr){{0}};
 }
