@@ -32,7 +32,7 @@ struct bgp_attrs {
 	uint32_t first_as;                /* leftmost AS; 0: empty path */
 	uint8_t origin, cluster_count;
 	uint8_t context;                  /* enum bgp_attr_context bits; part of the key */
-	bool has_med, has_originator, no_export, no_advertise;
+	bool has_med, has_originator, no_export, no_advertise, graceful_shutdown;
 	uint8_t wire[];
 };
 

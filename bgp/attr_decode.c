@@ -116,13 +116,14 @@ static bool read_aggregator(struct decoder *d, struct cursor *v)
 
 static bool read_communities(struct decoder *d, struct cursor *v)
 {
-	enum { NO_EXPORT = 0xffffff01, NO_ADVERTISE = 0xffffff02, NO_EXPORT_SUBCONFED = 0xffffff03 };
+	enum { GRACEFUL_SHUTDOWN = 0xffff0000, NO_EXPORT = 0xffffff01, NO_ADVERTISE = 0xffffff02, NO_EXPORT_SUBCONFED = 0xffffff03 };
 	if (cursor_left(v) == 0 || cursor_left(v) % 4)
 		return false;
 	while (cursor_left(v)) {
 		uint32_t c = cursor_u32(v);
 		d->set.no_export |= c == NO_EXPORT || c == NO_EXPORT_SUBCONFED;
 		d->set.no_advertise |= c == NO_ADVERTISE;
+		d->set.graceful_shutdown |= c == GRACEFUL_SHUTDOWN;
 	}
 	return true;
 }
@@ -400,6 +401,9 @@ static void merge_aggregator(struct decoder *d)
 
 static void finish(struct decoder *d)
 {
+	/* RFC 8326: the path is about to go; anything else is better, and inside everybody must think so */
+	if (d->set.graceful_shutdown && !(d->context & BGP_ATTR_IBGP))
+		d->set.local_pref = 0;
 	if ((d->context & BGP_ATTR_AS2) && d->has_as_path && d->out->fault.reaction < BGP_WITHDRAW)
 		merge_as_path(d);
 	if ((d->context & BGP_ATTR_AS2) && d->has_aggregator)

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/base/utf8.h"
+
 #define SUB(...) (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)
 
 static const struct {
@@ -48,6 +50,23 @@ void bgp_fault_raise(struct bgp_fault *f, enum bgp_reaction reaction, uint8_t co
 		memcpy(f->data, data, f->data_len);
 	else
 		f->data_len = 0;
+}
+
+/* One length byte, then UTF-8, or so the RFC says. */
+const char *bgp_fault_shutdown_text(const struct bgp_fault *f, char *buf, size_t cap)
+{
+	size_t len = f->data_len ? f->data[0] : 0;
+	buf[0] = '\0';
+	if (f->code != BGP_ERR_CEASE || (f->subcode != BGP_CEASE_SHUTDOWN && f->subcode != BGP_CEASE_RESET) || !len || !f->data_len)
+		return buf;
+	if (len > f->data_len - 1u)
+		len = f->data_len - 1u; /* longer than we keep */
+	if (len > cap - 1)
+		len = cap - 1;
+	memcpy(buf, f->data + 1, len);
+	buf[len] = '\0';
+	utf8_scrub(buf);
+	return buf;
 }
 
 const char *bgp_fault_name(uint8_t code, uint8_t subcode, char buf[BGP_FAULT_NAME_MAX])

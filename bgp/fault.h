@@ -52,12 +52,13 @@ enum {
 	BGP_CEASE_MAX_PREFIXES = 1,
 	BGP_CEASE_SHUTDOWN = 2,
 	BGP_CEASE_DECONFIGURED = 3,
+	BGP_CEASE_RESET = 4,
 	BGP_CEASE_REJECTED = 5,
 	BGP_CEASE_CONFIG_CHANGE = 6,
 	BGP_CEASE_COLLISION = 7,
 };
 
-enum { BGP_FAULT_DATA_MAX = 64, BGP_FAULT_NAME_MAX = 96 };
+enum { BGP_FAULT_DATA_MAX = 160, BGP_FAULT_NAME_MAX = 96 };
 
 struct bgp_fault {
 	enum bgp_reaction reaction;
@@ -71,5 +72,7 @@ struct bgp_fault {
 /* Keeps the worse of *f and the new one; of two equal ones the first. data may be NULL. */
 void bgp_fault_raise(struct bgp_fault *f, enum bgp_reaction reaction, uint8_t code, uint8_t subcode, const char *text,
 		     const void *data, size_t len);
+/* The words that a peer gave with its Cease (RFC 9003) into buf, "" where there are none or they are no text. */
+const char *bgp_fault_shutdown_text(const struct bgp_fault *f, char *buf, size_t cap);
 /* "Update Message Error/Malformed AS_PATH" into buf. */
 const char *bgp_fault_name(uint8_t code, uint8_t subcode, char buf[BGP_FAULT_NAME_MAX]);

@@ -356,7 +356,8 @@ static void on_notification(struct bgp_session *s, enum bgp_slot slot, const str
 	struct bgp_fault f = bgp_notification_decode(frame->body, frame->body_len);
 	bool collision = f.code == BGP_ERR_CEASE && f.subcode == BGP_CEASE_COLLISION;
 	if (!collision) {
-		note_error(s, BGP_LAST_RECEIVED, &f, NULL, now);
+		const char *words = bgp_fault_shutdown_text(&f, s->detail, sizeof s->detail);
+		note_error(s, BGP_LAST_RECEIVED, &f, *words ? words : NULL, now);
 		s->failures++;
 	}
 	close_conn(s, slot, now, out);

@@ -52,8 +52,8 @@ enum bgp_last_kind { BGP_LAST_NONE, BGP_LAST_SENT, BGP_LAST_RECEIVED, BGP_LAST_T
 struct bgp_last_error {
 	enum bgp_last_kind kind;
 	struct bgp_fault fault; /* for sent and received */
-	char text[160];
-	char before[160]; /* for BGP_LAST_TCP: what was said before the connection broke; "": nothing since the last session */
+	char text[240];
+	char before[240]; /* for BGP_LAST_TCP: what was said before the connection broke; "": nothing since the last session */
 	struct tick at;
 };
 
@@ -70,7 +70,7 @@ struct bgp_session {
 	bool refresh, extended;            /* likewise: ROUTE-REFRESH, messages above 4096 bytes */
 	struct bgp_open sent;
 	struct bgp_last_error last_error;
-	char detail[96]; /* text of a fault that names values: lives as long as the session */
+	char detail[140]; /* text of a fault that names values: lives as long as the session */
 };
 
 enum bgp_action_kind {

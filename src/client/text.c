@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/utf8.h"
+
 void text_fini(struct text *t)
 {
 	free(t->at);
@@ -40,22 +42,6 @@ void text_trim(struct text *t)
 {
 	while (t->len && t->at[t->len - 1] == ' ')
 		t->at[--t->len] = '\0';
-}
-
-/* The bytes of the UTF-8 character at p, 0 where there is no whole one. */
-static size_t utf8_len(const unsigned char *p, size_t left)
-{
-	size_t n = *p < 0x80		     ? 1
-		   : *p >= 0xc2 && *p < 0xe0 ? 2
-		   : (*p & 0xf0) == 0xe0     ? 3
-		   : *p >= 0xf0 && *p < 0xf5 ? 4
-					     : 0;
-	if (n > left)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	return n;
 }
 
 /* C0, DEL, and C1, which is C2 80 to C2 9F. */

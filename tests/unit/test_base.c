@@ -11,6 +11,7 @@
 #include "src/base/hash.h"
 #include "src/base/list.h"
 #include "src/base/random.h"
+#include "src/base/utf8.h"
 
 static const struct {
 	const char *text, *canonical;
@@ -225,6 +226,24 @@ START_TEST(command_words)
 }
 END_TEST
 
+START_TEST(utf8_is_scrubbed)
+{
+	static const char *const cases[][2] = {
+		{"plain", "plain"},           {"", ""},
+		{"caf\xc3\xa9 \xe2\x82\xac", "caf\xc3\xa9 \xe2\x82\xac"}, {"a\x1b[2J\n", "a?[2J?"},
+		{"\xff\xfe", "??"},           {"\xc3", "?"},
+		{"\xe2\x82", "??"},           {"\xc2\x9b" "1m", "??1m"},
+		{"\x80z", "?z"},              {"\x7f", "?"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char buf[32];
+		strcpy(buf, cases[i][0]);
+		utf8_scrub(buf);
+		ck_assert_str_eq(buf, cases[i][1]);
+	}
+}
+END_TEST
+
 START_TEST(every_error_has_a_text)
 {
 	for (int code = ERR_BASE + 1; code < ERR_TOP; code++)
@@ -249,6 +268,7 @@ int main(void)
 	tcase_add_test(t, hash_sees_every_byte);
 	tcase_add_test(t, jitter_stays_in_bounds);
 	tcase_add_test(t, command_words);
+	tcase_add_test(t, utf8_is_scrubbed);
 	tcase_add_test(t, every_error_has_a_text);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
