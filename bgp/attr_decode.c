@@ -380,6 +380,8 @@ static void merge_as_path(struct decoder *d)
 		writer_bytes(&w, d->as4_path.p, cursor_left(&d->as4_path));
 	d->canonical.failed |= !writer_ok(&w);
 	bgp_attr_put(&d->canonical, BGP_FLAG_TRANSITIVE, BGP_ATTR_AS_PATH, bytes, writer_len(&w));
+	if (!writer_ok(&d->canonical))
+		return; /* the set is too long; it has no path to read */
 	d->set.as_path_len = (uint16_t)writer_len(&w);
 	d->set.as_path_at = (uint16_t)(writer_len(&d->canonical) - writer_len(&w));
 }
