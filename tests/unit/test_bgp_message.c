@@ -112,6 +112,48 @@ START_TEST(a_frame_comes_whole_or_not_at_all)
 }
 END_TEST
 
+/* m15: where both sides can do RFC 8654; OPEN and KEEPALIVE never. */
+START_TEST(extended_messages_are_for_those_who_agreed)
+{
+	static uint8_t bytes[BGP_EXTENDED_MAX];
+	static const char *const headers[] = {MARKER "ffff 02", MARKER "ffff 03", MARKER "ffff 05", MARKER "1001 01", MARKER "1001 04"};
+	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+		struct bgp_frame f;
+		struct bgp_fault fault = {0};
+		unhex(headers[i], bytes, sizeof bytes);
+		ck_assert_int_eq(bgp_frame_next(bytes, sizeof bytes, BGP_EXTENDED_MAX, &f, &fault), i < 3 ? 1 : -1);
+		ck_assert(i >= 3 || f.len == BGP_EXTENDED_MAX);
+		ck_assert_int_eq(bgp_frame_next(bytes, BGP_HEADER_LEN, BGP_EXTENDED_MAX, &f, &fault), i < 3 ? 0 : -1);
+		ck_assert_int_eq(bgp_frame_next(bytes, sizeof bytes, BGP_MESSAGE_MAX, &f, &fault), -1);
+		ck_assert_uint_eq(fault.subcode, BGP_HEADER_LENGTH);
+	}
+}
+END_TEST
+
+/* 88 */
+START_TEST(refreshes_go_round)
+{
+	uint8_t bytes[32];
+	struct bgp_frame f;
+	struct bgp_refresh r;
+	struct bgp_fault fault;
+	size_t len = bgp_refresh_encode(bytes, sizeof bytes, 2, 1);
+	ck_assert_int_eq(frame(bytes, len, &f, &fault), 1);
+	ck_assert_int_eq(f.type, BGP_ROUTE_REFRESH);
+	bgp_refresh_decode(f.body, f.body_len, &r, &fault);
+	ck_assert_int_eq(fault.reaction, BGP_FINE);
+	ck_assert(r.afi == 2 && r.safi == 1 && r.subtype == 0);
+	for (size_t cap = 0; cap < len; cap++)
+		ck_assert_uint_eq(bgp_refresh_encode(bytes, cap, 2, 1), 0);
+	for (size_t n = 0; n < 12; n++) {
+		memset(&fault, 0, sizeof fault);
+		bgp_refresh_decode(bytes, n, &r, &fault);
+		ck_assert_int_eq(fault.reaction, n == 4 ? BGP_FINE : BGP_RESET);
+		ck_assert(n == 4 || (fault.code == BGP_ERR_REFRESH && fault.subcode == 1));
+	}
+}
+END_TEST
+
 START_TEST(a_keepalive_is_a_header)
 {
 	uint8_t bytes[32], expected[32];
@@ -413,6 +455,8 @@ int main(void)
 	suite_add_tcase(suite, t);
 	tcase_add_loop_test(t, bad_frames_reset, 0, ROW_COUNT(bad_frames));
 	tcase_add_loop_test(t, a_frame_comes_whole_or_not_at_all, 0, ROW_COUNT(good_frames));
+	tcase_add_test(t, extended_messages_are_for_those_who_agreed);
+	tcase_add_test(t, refreshes_go_round);
 	tcase_add_test(t, a_keepalive_is_a_header);
 	tcase_add_test(t, notifications_go_round);
 	tcase_add_test(t, long_notification_data_is_cut);

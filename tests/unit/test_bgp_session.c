@@ -271,7 +271,6 @@ static const struct {
 	{BGP_OPEN_SENT, BGP_ROUTE_REFRESH, false},   {BGP_OPEN_CONFIRM, BGP_OPEN, false},
 	{BGP_OPEN_CONFIRM, BGP_UPDATE, false},       {BGP_OPEN_CONFIRM, BGP_ROUTE_REFRESH, false},
 	{BGP_ESTABLISHED, BGP_OPEN, false},          {BGP_ESTABLISHED, BGP_KEEPALIVE, true},
-	{BGP_ESTABLISHED, BGP_ROUTE_REFRESH, true},
 };
 
 START_TEST(unexpected_messages_are_fsm_errors)
@@ -289,6 +288,56 @@ START_TEST(unexpected_messages_are_fsm_errors)
 		check_notified(&o, BGP_ERR_FSM, (uint8_t)(state - BGP_OPEN_SENT + 1));
 		ck_assert_uint_eq(count(&o, BGP_ACT_DOWN), state == BGP_ESTABLISHED);
 		ck_assert_int_eq(o.s.conn[slot].state, BGP_IDLE);
+	}
+}
+END_TEST
+
+/* 88, m20: a request for what we speak is passed on, one for anything else is not, and a broken one is an error. */
+static const struct {
+	const char *body;
+	size_t len;
+	bool asked;
+	bool error;
+} refreshes[] = {
+	{"\0\1\0\1", 4, true, false},        {"\0\2\0\1", 4, false, false}, {"\0\1\0\2", 4, false, false},
+	{"\0\1\1\1", 4, false, false},       {"\0\1\2\1", 4, false, false}, {"\0\1\xff\1", 4, false, false},
+	{"", 0, false, true},                 {"\0", 1, false, true},          {"\0\1\0", 3, false, true},
+	{"\0\1\0\1\1\x40\xff", 7, false, true},
+};
+
+START_TEST(refreshes_are_told)
+{
+	struct one o;
+	one_in(&o, BGP_OUT, BGP_ESTABLISHED);
+	ck_assert(!give(&o, BGP_OUT, BGP_ROUTE_REFRESH, refreshes[_i].body, refreshes[_i].len));
+	ck_assert_uint_eq(count(&o, BGP_ACT_REFRESH), refreshes[_i].asked);
+	if (refreshes[_i].error)
+		check_notified(&o, BGP_ERR_REFRESH, 1);
+	else
+		ck_assert_uint_eq(o.acts.count, refreshes[_i].asked);
+}
+END_TEST
+
+/* m20: only a peer that offered it is asked; m15: only one that offered it may send long messages. */
+START_TEST(what_a_peer_cannot_do_is_not_asked_of_it)
+{
+	for (unsigned able = 0; able < 2; able++) {
+		struct one o;
+		struct bgp_open open = peer_open();
+		open.refresh = open.extended = able;
+		one_default(&o);
+		ck_assert(!bgp_session_ask_refresh(&o.s, BGP_IPV4_UNICAST, &o.acts));
+		connected(&o, BGP_OUT);
+		ck_assert_uint_eq(bgp_session_message_max(&o.s, BGP_OUT), BGP_MESSAGE_MAX);
+		give_open(&o, BGP_OUT, &open);
+		ck_assert_uint_eq(bgp_session_message_max(&o.s, BGP_OUT), able ? BGP_EXTENDED_MAX : BGP_MESSAGE_MAX);
+		give(&o, BGP_OUT, BGP_KEEPALIVE, NULL, 0);
+		bgp_actions_clear(&o.acts);
+		ck_assert(!bgp_session_ask_refresh(&o.s, BGP_IPV6_UNICAST, &o.acts));
+		ck_assert_int_eq(bgp_session_ask_refresh(&o.s, BGP_IPV4_UNICAST, &o.acts), able);
+		ck_assert_uint_eq(o.acts.count, able);
+		if (able)
+			ck_assert_int_eq(sent(&o, 0).type, BGP_ROUTE_REFRESH);
 	}
 }
 END_TEST
@@ -1184,6 +1233,8 @@ static TCase *one_cases(void)
 	tcase_add_loop_test(t, opens_are_checked, 0, ROW_COUNT(opens));
 	tcase_add_test(t, an_old_speaker_is_a_peer);
 	tcase_add_loop_test(t, unexpected_messages_are_fsm_errors, 0, ROW_COUNT(unexpected));
+	tcase_add_loop_test(t, refreshes_are_told, 0, ROW_COUNT(refreshes));
+	tcase_add_test(t, what_a_peer_cannot_do_is_not_asked_of_it);
 	tcase_add_test(t, a_message_for_nobody_is_nothing);
 	tcase_add_loop_test(t, a_notification_ends_it, 0, ROW_COUNT(connection_states));
 	tcase_add_loop_test(t, a_lost_connection_ends_it, 0, ROW_COUNT(connection_states));

@@ -6,11 +6,10 @@
  * (docs/testing.md), an "m" before it means the list of common mistakes.
  *
  * Rows of that list that wait for what they are about:
- *   11 confederations; 17 (NEXT_HOP on a shared subnet, m24 loops): the daemon judges them; 32 OTC, 38 39 AIGP,
- *   40 41 PREFIX_SID, 43 TUNNEL_ENCAP: unknown attributes until they are built, and treated like those; 63 64 65 67 73
- *   for AFI 2: IPv6 sessions (their forms for AFI 1 are below); 88 ROUTE-REFRESH: not offered; 90 flowspec, labels:
- *   not offered; m15 (extended messages), m18, m19, m20, m25: not built. 80 to 86 are in test_bgp_message.c, m12 to m14
- *   in test_bgp_session.c.
+ *   11 confederations; 17 (NEXT_HOP on a shared subnet) and m24 (loops): the daemon judges them; 32 OTC, 38 39 AIGP,
+ *   40 41 PREFIX_SID, 43 TUNNEL_ENCAP: unknown attributes until they are built, and treated like those;
+ *   90 flowspec and labels: not offered; m18, m19, m25: not built. 80 to 86 and m15 are in test_bgp_message.c, m12 to
+ *   m14, m20 and 88 in test_bgp_session.c.
  */
 #include <check.h>
 #include <stdio.h>
@@ -23,14 +22,17 @@
 #include "src/base/live.h"
 
 enum { PEER_AS = 64496, LOCAL_AS = 64500 };
-enum context { E4 = 1, E2 = 2, I4 = 4, I2 = 8, EBGP = E4 | E2, IBGP = I4 | I2, AS4 = E4 | I4, AS2 = E2 | I2, ALL = 15 };
+enum context {
+	E4 = 1, E2 = 2, I4 = 4, I2 = 8, V6 = 16,
+	EBGP = E4 | E2, IBGP = I4 | I2, AS4 = E4 | I4, AS2 = E2 | I2, ALL = EBGP | IBGP,
+};
 
 static struct bgp_attr_table table;
 
 static struct bgp_update_context context_of(unsigned c)
 {
 	return (struct bgp_update_context){.attrs = &table, .ibgp = c & IBGP, .as4 = c & AS4, .peer_asn = PEER_AS,
-					   .families = {[BGP_IPV4_UNICAST] = true}};
+					   .families = {[BGP_IPV4_UNICAST] = true, [BGP_IPV6_UNICAST] = c & V6}};
 }
 
 static void put_hex(struct writer *w, const char *text, unsigned c)
@@ -149,6 +151,12 @@ static void teardown(void)
 #define NET "18 0af408" /* 10.244.8.0/24 */
 #define NET_TEXT "10.244.8.0/24"
 #define MP_V4 "80 0e 0d 0001 01 04 0a000001 00 18 0af408"
+#define NH6 "fd000000000000000000000000000001"
+#define LL6 "fe800000000000000000000000000001"
+#define ZERO6 "00000000000000000000000000000000"
+#define NET6 "30 fd1002440008"
+#define NET6_TEXT "fd10:244:8::/48"
+#define V6_SESSION .contexts = ALL | V6, .nlri = "", .announced = NET6_TEXT
 #define TWENTY "0001020304050607 08090a0b0c0d0e0f 10111213"
 
 struct malformed {
@@ -337,6 +345,26 @@ static const struct malformed malformed[] = {
 	 .announced = ""},
 	{"78", "a prefix twice", ALL, "O P N", FINE, .nlri = NET NET, .announced = NET_TEXT " " NET_TEXT},
 	{"78", "a prefix withdrawn and announced", ALL, "O P N", FINE, .withdrawn = NET},
+	{"v6", "MP_REACH", .attrs = "O P 80 0e 1c 0002 01 10" NH6 "00" NET6, FINE, V6_SESSION},
+	{"v6", "beside classic NLRI", .attrs = "O P N 80 0e 1c 0002 01 10" NH6 "00" NET6, FINE, .contexts = ALL | V6,
+	 .announced = NET_TEXT " " NET6_TEXT},
+	{"63", "IPv6 next hop length 9", .attrs = "O P 80 0e 15 0002 01 09 fd0000000000000000 00" NET6, R(9), V6_SESSION},
+	{"63", "IPv6 next hop length 4", .attrs = "O P 80 0e 10 0002 01 04 0a000001 00" NET6, R(9), V6_SESSION},
+	{"63", "IPv6 next hop length 24", .attrs = "O P 80 0e 24 0002 01 18 0000000000000000" NH6 "00" NET6, R(9), V6_SESSION},
+	{"63", "IPv4 next hop length 16", .attrs = "O P 80 0e 19 0001 01 10" NH6 "00" NET, R(9), V6_SESSION},
+	{"64", "IPv6 next hop length 64, 17 left", .attrs = "O P 80 0e 15 0002 01 40" NH6 "00", R(9), V6_SESSION},
+	{"65", "IPv6 next hop cut", .attrs = "O P 80 0e 0c 0002 01 10 fd00000000000000", R(9), V6_SESSION},
+	{"67", "the second next hop is zero", .attrs = "O P 80 0e 2c 0002 01 20" NH6 ZERO6 "00" NET6, FINE, V6_SESSION},
+	{"73", "IPv6 prefix of 129 bits", .attrs = "O P 80 0e 27 0002 01 10" NH6 "00 81" NH6 "00", R(9), V6_SESSION},
+	{"15", "IPv6 next hop ::", .attrs = "O P 80 0e 1c 0002 01 10" ZERO6 "00" NET6, W(8), V6_SESSION},
+	{"15", "IPv6 next hops :: and ::", .attrs = "O P 80 0e 2c 0002 01 20" ZERO6 ZERO6 "00" NET6, W(8), V6_SESSION},
+	{"15", "IPv6 next hop ::1", .attrs = "O P 80 0e 1c 0002 01 10 00000000000000000000000000000001 00" NET6, W(8),
+	 V6_SESSION},
+	{"15", "IPv6 next hop ff02::1", .attrs = "O P 80 0e 1c 0002 01 10 ff020000000000000000000000000001 00" NET6, W(8),
+	 V6_SESSION},
+	{"75", "IPv6 not to be routed: multicast, link-local, mapped",
+	 .attrs = "O P 80 0e 32 0002 01 10" NH6 "00 08 ff 0a fe80 78 00000000000000000000ffff0a0000 00" NET6, FINE,
+	 .contexts = ALL | V6, .nlri = "", .announced = "::/0 " NET6_TEXT},
 };
 
 static void check_set(const struct malformed *m, const struct bgp_attrs *a)
@@ -386,7 +414,7 @@ START_TEST(malformed_updates_get_their_reaction)
 {
 	for (unsigned c = 1; c < ALL; c <<= 1)
 		if (malformed[_i].contexts & c)
-			check_row(&malformed[_i], c);
+			check_row(&malformed[_i], c | (malformed[_i].contexts & V6));
 }
 END_TEST
 
@@ -396,16 +424,17 @@ START_TEST(damaged_updates_are_only_read)
 	const struct malformed *m = &malformed[_i];
 	uint8_t body[BGP_MESSAGE_MAX];
 	struct bgp_update u;
-	size_t len = put_body(body, sizeof body, E4, m->withdrawn ? m->withdrawn : "", m->attrs, m->nlri ? m->nlri : NET);
+	unsigned c = E4 | (m->contexts & V6);
+	size_t len = put_body(body, sizeof body, c, m->withdrawn ? m->withdrawn : "", m->attrs, m->nlri ? m->nlri : NET);
 	for (size_t cut = 0; cut < len; cut++) {
-		uint8_t *bytes = decode_bytes(E4, body, cut, &u);
+		uint8_t *bytes = decode_bytes(c, body, cut, &u);
 		bgp_update_fini(&u);
 		free(bytes);
 	}
 	for (size_t at = 0; at < len; at++) {
 		for (unsigned bit = 0; bit < 8; bit++) {
 			body[at] ^= (uint8_t)(1u << bit);
-			uint8_t *bytes = decode_bytes(E4, body, len, &u);
+			uint8_t *bytes = decode_bytes(c, body, len, &u);
 			bgp_update_fini(&u);
 			free(bytes);
 			body[at] ^= (uint8_t)(1u << bit);
@@ -587,7 +616,6 @@ START_TEST(two_byte_paths_are_merged)
 }
 END_TEST
 
-/* m23: the longest path that fits a message doubles, and nothing is lost of it. */
 /* The IPv4 block alone; 0 where it does not fit. */
 static size_t export_block(const struct bgp_attrs *a, const struct bgp_export *e, uint8_t *block, size_t cap)
 {
@@ -595,38 +623,55 @@ static size_t export_block(const struct bgp_attrs *a, const struct bgp_export *e
 	return bgp_attrs_export(a, e, BGP_IPV4_UNICAST, block, cap, &words) ? words.len : 0;
 }
 
-START_TEST(long_two_byte_paths_double)
+/* An UPDATE from an AS2 peer with a path of n different numbers; the length of its body. */
+static size_t put_long_path(uint8_t *body, size_t cap, unsigned n)
 {
-	enum { SEGMENTS = 7, REST = 200, NUMBERS = SEGMENTS * 255 + REST };
-	uint8_t body[BGP_MESSAGE_MAX], block[BGP_MESSAGE_MAX];
-	struct writer w = writer_of(body, sizeof body);
-	struct bgp_update u;
+	struct writer w = writer_of(body, cap);
+	size_t path_len = 2 * ((n + 254) / 255) + 2 * n;
 	writer_u16(&w, 0);
-	writer_u16(&w, (uint16_t)(4 + 4 + 2 * (SEGMENTS + 1) + 2 * NUMBERS + 7));
+	writer_u16(&w, (uint16_t)(4 + 4 + path_len + 7));
 	put_hex(&w, "O 50 02", E2);
-	writer_u16(&w, (uint16_t)(2 * (SEGMENTS + 1) + 2 * NUMBERS));
-	for (unsigned i = 0; i < NUMBERS; i++) {
+	writer_u16(&w, (uint16_t)path_len);
+	for (unsigned i = 0; i < n; i++) {
 		if (i % 255 == 0) {
 			writer_u8(&w, BGP_SEG_SEQUENCE);
-			writer_u8(&w, (uint8_t)(NUMBERS - i < 255 ? NUMBERS - i : 255));
+			writer_u8(&w, (uint8_t)(n - i < 255 ? n - i : 255));
 		}
 		writer_u16(&w, (uint16_t)(PEER_AS - i));
 	}
 	put_hex(&w, "N" NET, E2);
-	ck_assert(writer_ok(&w) && writer_len(&w) <= BGP_MESSAGE_MAX - BGP_HEADER_LEN);
-	uint8_t *bytes = decode_bytes(E2, body, writer_len(&w), &u);
-	ck_assert_int_eq(u.fault.reaction, BGP_FINE);
+	ck_assert(writer_ok(&w));
+	return writer_len(&w);
+}
+
+/* m23: a long path doubles, and nothing is lost of it; where the double is too long for any message, its routes go. */
+static const struct {
+	unsigned numbers;
+	bool fits;
+} long_paths[] = {{1985, true}, {8000, true}, {16320, true}, {16350, false}, {16400, false}, {20000, false}, {32000, false}};
+
+START_TEST(long_two_byte_paths_double)
+{
+	static uint8_t body[BGP_EXTENDED_MAX], block[BGP_EXTENDED_MAX];
+	struct bgp_update u;
+	unsigned n = long_paths[_i].numbers;
+	uint8_t *bytes = decode_bytes(E2, body, put_long_path(body, sizeof body, n), &u);
+	ck_assert_int_eq(u.fault.reaction, long_paths[_i].fits ? BGP_FINE : BGP_WITHDRAW);
 	struct bgp_attrs *a = u.part[0].attrs;
-	ck_assert_uint_eq(a->as_count, NUMBERS);
-	ck_assert_uint_eq(a->as_path_len, 2 * (SEGMENTS + 1) + 4 * NUMBERS);
-	for (unsigned i = 0; i < NUMBERS; i++)
-		ck_assert_uint_eq(bgp_attrs_count_as(a, PEER_AS - i), 1);
-	ck_assert_uint_eq(bgp_attrs_count_as(a, 0), 0);
-	/* m21: it fits no message of a 4-byte session, and says so; a 2-byte one still takes it */
-	struct bgp_export e = {.ibgp = true, .as4 = true, .next_hop_self = {[BGP_IPV4_UNICAST] = addr_from_v4(0x0a000002)}};
-	ck_assert_uint_eq(export_block(a, &e, block, sizeof block), 0);
-	e.as4 = false;
-	ck_assert_uint_gt(export_block(a, &e, block, sizeof block), 2 * NUMBERS);
+	ck_assert_int_eq(a != NULL, long_paths[_i].fits);
+	if (a) {
+		ck_assert_uint_eq(a->as_count, n);
+		ck_assert_uint_eq(a->as_path_len, 2 * ((n + 254) / 255) + 4 * n);
+		for (unsigned i = 0; i < n; i += 97)
+			ck_assert_uint_eq(bgp_attrs_count_as(a, PEER_AS - i), 1);
+		ck_assert_uint_eq(bgp_attrs_count_as(a, 0), 0);
+		/* m21: where it fits no message of the other session it is told */
+		struct bgp_export e = {.ibgp = true, .as4 = true, .next_hop_self = {[BGP_IPV4_UNICAST] = addr_from_v4(0x0a000002)}};
+		ck_assert_uint_eq(export_block(a, &e, block, a->as_path_len), 0);
+		ck_assert_uint_gt(export_block(a, &e, block, sizeof block), 4 * n);
+		e.as4 = false;
+		ck_assert_uint_gt(export_block(a, &e, block, a->as_path_len), 2 * n);
+	}
 	bgp_update_fini(&u);
 	free(bytes);
 }
@@ -647,7 +692,8 @@ static struct bgp_attrs *set_of(unsigned c, const char *attrs)
 
 static size_t export(const struct bgp_attrs *a, unsigned c, uint8_t *block, size_t cap)
 {
-	struct bgp_export e = {.ibgp = c & IBGP, .as4 = c & AS4, .local_asn = LOCAL_AS, .next_hop_self = {[BGP_IPV4_UNICAST] = addr_from_v4(0x0a000002)}};
+	struct bgp_export e = {.ibgp = c & IBGP, .as4 = c & AS4, .local_asn = LOCAL_AS,
+			       .next_hop_self = {[BGP_IPV4_UNICAST] = addr_from_v4(0x0a000002)}};
 	return export_block(a, &e, block, cap);
 }
 
@@ -657,7 +703,8 @@ static struct bgp_attrs *sent_to(const struct bgp_attrs *a, unsigned c, uint32_t
 	uint8_t block[BGP_MESSAGE_MAX];
 	struct bgp_attr_block out;
 	struct bgp_attrs *back, *mp;
-	struct bgp_export e = {.ibgp = c & IBGP, .as4 = c & AS4, .local_asn = local_asn, .next_hop_self = {[BGP_IPV4_UNICAST] = addr_from_v4(0x0a000002)}};
+	struct bgp_export e = {.ibgp = c & IBGP, .as4 = c & AS4, .local_asn = local_asn,
+			       .next_hop_self = {[BGP_IPV4_UNICAST] = addr_from_v4(0x0a000002)}};
 	size_t len = export_block(a, &e, block, sizeof block);
 	ck_assert_uint_gt(len, 0);
 	bgp_attrs_decode(&table, (c & IBGP ? BGP_ATTR_IBGP : 0u) | (c & AS2 ? BGP_ATTR_AS2 : 0u), cursor_of(block, len), true,
@@ -862,6 +909,20 @@ START_TEST(the_same_attributes_are_one_set)
 }
 END_TEST
 
+/* A set is found by its bytes, which mean something else on a 2-byte session. */
+START_TEST(known_bytes_are_not_believed_on_a_two_byte_session)
+{
+	struct bgp_update u;
+	struct bgp_attrs *a = set_of(E4, "O 40 02 06 02 01 0000fbf0 N");
+	uint8_t *bytes = decode(E2, "", "O 40 02 06 02 01 0000fbf0 N", NET, &u);
+	ck_assert_int_eq(u.fault.reaction, BGP_WITHDRAW);
+	ck_assert_uint_eq(u.fault.subcode, BGP_UPDATE_AS_PATH);
+	bgp_update_fini(&u);
+	free(bytes);
+	bgp_attrs_unref(a);
+}
+END_TEST
+
 START_TEST(the_next_hop_of_mp_reach_is_part_of_the_key)
 {
 	struct bgp_update u[3];
@@ -883,6 +944,7 @@ START_TEST(the_next_hop_of_mp_reach_is_part_of_the_key)
 	free(more);
 	more = decode(E4, "", "O 40 02 00", NET, &bad);
 	ck_assert_int_eq(bad.fault.reaction, BGP_WITHDRAW);
+	ck_assert_uint_eq(bad.fault.subcode, BGP_UPDATE_MISSING);
 	free(more);
 	bgp_attrs_unref(local);
 	for (unsigned i = 0; i < 3; i++) {
@@ -917,14 +979,14 @@ END_TEST
 
 /* --- packing */
 
-enum { PREFIXES = 5000 };
+enum { PREFIXES = 15000 };
 static struct prefix prefixes[PREFIXES];
 
 static void make_prefixes(unsigned kind)
 {
 	for (unsigned i = 0; i < PREFIXES; i++) {
 		unsigned len = kind == 33 ? 8 + i % 25 : kind;
-		prefixes[i] = prefix_make_v4(0x0a000000 + i * 4096, len);
+		prefixes[i] = prefix_make_v4(0x0a000000 + i * 1024, len);
 	}
 }
 
@@ -963,8 +1025,7 @@ static void check_packing(size_t block_len, const uint8_t *block, size_t cap)
 	uint8_t *msg = malloc(cap);
 	unsigned at = 0, messages = 0;
 	for (size_t i = 0, used; i < PREFIXES; i += used) {
-		size_t len = block ? announce_v4(msg, cap, block, block_len, prefixes + i,
-								PREFIXES - i, &used)
+		size_t len = block ? announce_v4(msg, cap, block, block_len, prefixes + i, PREFIXES - i, &used)
 				   : bgp_update_encode_withdraw(msg, cap, BGP_IPV4_UNICAST, prefixes + i, PREFIXES - i, &used);
 		ck_assert_uint_gt(used, 0);
 		ck_assert_uint_le(len, cap);
@@ -972,18 +1033,18 @@ static void check_packing(size_t block_len, const uint8_t *block, size_t cap)
 		ck_assert_uint_eq(at, i + used);
 		/* full: the next one would not have fitted */
 		if (at < PREFIXES)
-			ck_assert_uint_gt(len + 1 + (prefix_plen(&prefixes[at]) + 7) / 8, cap < BGP_MESSAGE_MAX ? cap : BGP_MESSAGE_MAX);
+			ck_assert_uint_gt(len + 1 + (prefix_plen(&prefixes[at]) + 7) / 8, cap < BGP_EXTENDED_MAX ? cap : BGP_EXTENDED_MAX);
 		messages++;
 	}
 	ck_assert_uint_eq(at, PREFIXES);
-	ck_assert_uint_gt(messages, 1);
+	ck_assert(messages > 1 || cap > BGP_MESSAGE_MAX);
 	free(msg);
 }
 
 START_TEST(prefixes_are_packed_without_loss)
 {
 	static const unsigned kinds[] = {8, 9, 16, 24, 32, 33};
-	static const size_t caps[] = {100, 4095, 4096, 8192};
+	static const size_t caps[] = {100, 4095, 4096, 8192, 65535, 70000};
 	uint8_t block[BGP_MESSAGE_MAX];
 	struct bgp_attrs *a = set_of(E4, "O P N");
 	size_t block_len = export(a, I4, block, sizeof block);
@@ -1067,7 +1128,56 @@ START_TEST(the_end_of_a_rib_goes_round)
 }
 END_TEST
 
-#define ROW_COUNT(table) (int)(sizeof(table) / sizeof(table)[0])
+/* m17: the forms of RFC 2545, and what becomes of them inside: an address of a link says nothing beyond that link, and
+ * an IPv4-mapped one is still 16 bytes in MP_REACH_NLRI. */
+static const struct {
+	const char *bytes;
+	const char *next_hop, *inside;
+} hops6[] = {
+	{"10" NH6, "fd00::1", "fd00::1"},
+	{"20" NH6 LL6, "fd00::1", "fd00::1"},
+	{"20" NH6 ZERO6, "fd00::1", "fd00::1"},
+	{"10" LL6, "fe80::1", "fd00::9"},
+	{"20" LL6 LL6, "fe80::1", "fd00::9"},
+	{"20" ZERO6 LL6, "fe80::1", "fd00::9"},
+	{"10 00000000000000000000ffff0a000001", "10.0.0.1", "10.0.0.1"},
+};
+
+static void send_inside(const struct bgp_attrs *a, struct bgp_nlri n, const char *expected)
+{
+	uint8_t block[BGP_MESSAGE_MAX], msg[BGP_MESSAGE_MAX];
+	char text[ADDR_TEXT_MAX];
+	struct bgp_export e = {.ibgp = true, .as4 = true, .local_asn = LOCAL_AS};
+	struct bgp_words words;
+	struct bgp_update u;
+	struct prefix p;
+	size_t used;
+	ck_assert(addr_parse("fd00::9", &e.next_hop_self[BGP_IPV6_UNICAST]) && addr_parse("fe80::9", &e.link_local_self));
+	ck_assert(bgp_nlri_next(&n, &p, NULL));
+	ck_assert(bgp_attrs_export(a, &e, BGP_IPV6_UNICAST, block, sizeof block, &words));
+	size_t len = bgp_update_encode_announce(msg, sizeof msg, BGP_IPV6_UNICAST, &words, &p, 1, &used);
+	ck_assert_uint_eq(used, 1);
+	uint8_t *bytes = decode_bytes(I4 | V6, msg + BGP_HEADER_LEN, len - BGP_HEADER_LEN, &u);
+	ck_assert_msg(u.fault.reaction == BGP_FINE, "%s", u.fault.text);
+	ck_assert_str_eq(addr_format(&u.part[1].attrs->next_hop, text), expected);
+	bgp_update_fini(&u);
+	free(bytes);
+}
+
+START_TEST(ipv6_next_hops_are_understood_and_passed_on)
+{
+	char attrs[256], text[ADDR_TEXT_MAX];
+	struct bgp_update u;
+	unsigned len = hops6[_i].bytes[0] == '1' ? 4 + 16 + 1 + 7 : 4 + 32 + 1 + 7;
+	snprintf(attrs, sizeof attrs, "O P 80 0e %02x 0002 01 %s 00" NET6, len, hops6[_i].bytes);
+	uint8_t *bytes = decode(E4 | V6, "", attrs, "", &u);
+	ck_assert_int_eq(u.fault.reaction, BGP_FINE);
+	ck_assert_str_eq(addr_format(&u.part[1].attrs->next_hop, text), hops6[_i].next_hop);
+	send_inside(u.part[1].attrs, u.part[1].announced, hops6[_i].inside);
+	bgp_update_fini(&u);
+	free(bytes);
+}
+END_TEST
 
 /* IPv6: as many messages as it takes, MP_REACH_NLRI first, the link-local address along; withdrawals and End-of-RIB. */
 START_TEST(ipv6_goes_round)
@@ -1126,6 +1236,8 @@ START_TEST(ipv6_goes_round)
 }
 END_TEST
 
+#define ROW_COUNT(table) (int)(sizeof(table) / sizeof(table)[0])
+
 int main(void)
 {
 	Suite *suite = suite_create("bgp_update");
@@ -1140,7 +1252,7 @@ int main(void)
 	tcase_add_test(t, unroutable_prefixes_are_counted);
 	tcase_add_test(t, faults_name_their_attribute);
 	tcase_add_loop_test(t, two_byte_paths_are_merged, 0, ROW_COUNT(merges));
-	tcase_add_test(t, long_two_byte_paths_double);
+	tcase_add_loop_test(t, long_two_byte_paths_double, 0, ROW_COUNT(long_paths));
 	tcase_add_loop_test(t, attributes_go_round, 0, ROW_COUNT(journeys));
 	tcase_add_test(t, own_routes_go_out);
 	tcase_add_test(t, what_is_sent_has_the_right_form);
@@ -1148,12 +1260,14 @@ int main(void)
 	tcase_add_test(t, paths_have_text);
 	tcase_add_test(t, communities_that_matter_are_seen);
 	tcase_add_test(t, the_same_attributes_are_one_set);
+	tcase_add_test(t, known_bytes_are_not_believed_on_a_two_byte_session);
 	tcase_add_test(t, the_next_hop_of_mp_reach_is_part_of_the_key);
 	tcase_add_test(t, many_sets_stay_apart);
 	tcase_add_loop_test(t, prefixes_are_packed_without_loss, 0, 6);
 	tcase_add_test(t, the_default_route_takes_one_byte);
 	tcase_add_test(t, no_room_is_no_message);
 	tcase_add_test(t, the_end_of_a_rib_goes_round);
+	tcase_add_loop_test(t, ipv6_next_hops_are_understood_and_passed_on, 0, ROW_COUNT(hops6));
 	tcase_add_test(t, ipv6_goes_round);
 	tcase_set_timeout(t, 60);
 	SRunner *runner = srunner_create(suite);
