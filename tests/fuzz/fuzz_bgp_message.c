@@ -75,6 +75,20 @@ static void try_notification(const struct bgp_frame *f)
 	check_fault(&fault);
 }
 
+static void try_refresh(const struct bgp_frame *f)
+{
+	uint8_t bytes[32];
+	struct bgp_refresh r;
+	struct bgp_fault fault = {0};
+	bgp_refresh_decode(f->body, f->body_len, &r, &fault);
+	require((fault.reaction == BGP_FINE) == (f->body_len == 4));
+	if (fault.reaction != BGP_FINE)
+		check_fault(&fault);
+	else if (r.subtype == 0)
+		require(bgp_refresh_encode(bytes, sizeof bytes, r.afi, r.safi) == f->len &&
+			memcmp(bytes + BGP_HEADER_LEN, f->body, 4) == 0);
+}
+
 static void try_update(const struct bgp_frame *f)
 {
 	struct bgp_attr_table table;
@@ -91,7 +105,7 @@ static void try_update(const struct bgp_frame *f)
 
 static void try_message(const struct bgp_frame *f)
 {
-	require(f->len == f->body_len + BGP_HEADER_LEN && f->len <= BGP_MESSAGE_MAX);
+	require(f->len == f->body_len + BGP_HEADER_LEN);
 	switch (f->type) {
 	case BGP_OPEN:
 		try_open(f);
@@ -106,18 +120,20 @@ static void try_message(const struct bgp_frame *f)
 		require(f->body_len == 0);
 		break;
 	case BGP_ROUTE_REFRESH:
+		try_refresh(f);
 		break;
 	default:
 		abort();
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void try_stream(const uint8_t *data, size_t size, size_t max)
 {
 	struct bgp_frame f;
 	struct bgp_fault fault = {0};
 	int got = 1;
-	while (size && (got = bgp_frame_next(data, size, BGP_MESSAGE_MAX, &f, &fault)) > 0) {
+	while (size && (got = bgp_frame_next(data, size, max, &f, &fault)) > 0) {
+		require(f.len <= max);
 		try_message(&f);
 		data += f.len;
 		size -= f.len;
@@ -127,5 +143,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(fault.code == BGP_ERR_HEADER);
 		check_fault(&fault);
 	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	try_stream(data, size, BGP_MESSAGE_MAX);
+	try_stream(data, size, BGP_EXTENDED_MAX);
 	return 0;
 }
