@@ -1,5 +1,6 @@
 #include "conf/keys.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define TOP(m) .offset = offsetof(struct conf, m), .size = sizeof(((struct conf *)NULL)->m)
@@ -188,23 +189,132 @@ static const char *nearest_sibling(const char *schema, const char *key, unsigned
 	return found;
 }
 
+/* The same letters: remoteAs, remote_as and remote-as. */
+static bool same_letters(const char *a, const char *b)
+{
+	for (;; a++, b++) {
+		a += strspn(a, "-_");
+		b += strspn(b, "-_");
+		if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+			return false;
+		if (!*a)
+			return true;
+	}
+}
+
 /* The right name in the wrong place: "asn" at the top. */
 static const char *same_name_elsewhere(const char *key)
 {
 	for (size_t i = 0; i < conf_key_count; i++) {
 		const char *dot = strrchr(conf_keys[i].path, '.');
-		if (strcmp(dot ? dot + 1 : conf_keys[i].path, key) == 0)
+		if (same_letters(dot ? dot + 1 : conf_keys[i].path, key))
 			return conf_keys[i].path;
 	}
 	return NULL;
 }
 
+/* What other software, and habit, call our keys. */
+static const struct {
+	const char *said, *name;
+} synonyms[] = {
+	{"as", "asn"},
+	{"as-number", "asn"},
+	{"local-as", "node.asn"},
+	{"my-as", "node.asn"},
+	{"neighbor-as", "asn"},
+	{"neighbour-as", "asn"},
+	{"peer-as", "asn"},
+	{"peer-asn", "asn"},
+	{"remote-as", "asn"},
+	{"remote-asn", "asn"},
+	{"bgp-id", "router-id"},
+	{"bgp-identifier", "router-id"},
+	{"id", "router-id"},
+	{"hostname", "name"},
+	{"description", "name"},
+	{"ip", "address"},
+	{"neighbor", "peers"},
+	{"neighbors", "peers"},
+	{"neighbour", "peers"},
+	{"neighbours", "peers"},
+	{"bgp-peers", "peers"},
+	{"holdtimer", "hold-time"},
+	{"hold", "hold-time"},
+	{"auth-password", "password-file"},
+	{"md5", "password-file"},
+	{"password", "password-file"},
+	{"ebgp-multihop", "multihop"},
+	{"gtsm", "ttl-security"},
+	{"max-paths", "multipath"},
+	{"maximum-paths", "multipath"},
+	{"max-prefix", "max-prefixes"},
+	{"maximum-prefix", "max-prefixes"},
+	{"cidr", "cidrs"},
+	{"pod-cidr", "pods.cidrs"},
+	{"pod-cidrs", "pods.cidrs"},
+	{"cluster-cidr", "pods.cluster-cidrs"},
+	{"run-dir", "paths.run"},
+	{"socket", "control.socket"},
+};
+
+static const char *our_name(const char *key)
+{
+	for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+		if (same_letters(synonyms[i].said, key))
+			return synonyms[i].name;
+	return NULL;
+}
+
+/* A synonym's path: a full one as it is, a name as schema knows it, else wherever it stands first. */
+static const char *synonym_path(const char *schema, const char *key)
+{
+	const char *name = our_name(key);
+	if (!name || strchr(name, '.'))
+		return name;
+	const struct conf_key *here = conf_key_find(schema, name);
+	return here ? here->path : same_name_elsewhere(name);
+}
+
+static const char *same_letters_sibling(const char *schema, const char *key)
+{
+	for (size_t i = 0; i < conf_key_count; i++) {
+		const char *name = name_in(&conf_keys[i], schema);
+		if (name && same_letters(name, key))
+			return conf_keys[i].path;
+	}
+	return NULL;
+}
+
+static const struct {
+	const char *said, *advice;
+} advices[] = {
+	{"log", "the log goes to standard error; underlayd -v logs more"},
+	{"logging", "the log goes to standard error; underlayd -v logs more"},
+	{"log-level", "the log goes to standard error; underlayd -v logs more"},
+	{"debug", "the log goes to standard error; underlayd -v logs more"},
+	{"verbose", "the log goes to standard error; underlayd -v logs more"},
+	{"keepalive", "keepalives come at a third of the hold time; peers[].hold-time is the key"},
+	{"keepalive-time", "keepalives come at a third of the hold time; peers[].hold-time is the key"},
+	{"graceful-restart", "graceful restart is always on"},
+};
+
+const char *conf_key_advice(const char *key)
+{
+	for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)
+		if (same_letters(advices[i].said, key))
+			return advices[i].advice;
+	return strchr(key, ':') ? "is a space missing after the colon?" : NULL;
+}
+
 const char *conf_key_suggest(const char *schema, const char *key)
 {
 	size_t n = strlen(key);
-	if (n > SUGGEST_MAX)
-		return NULL;
-	const char *found = nearest_sibling(schema, key, (unsigned)n / 3);
+	const char *found = same_letters_sibling(schema, key);
+	if (!found)
+		found = synonym_path(schema, key);
+	if (found || n > SUGGEST_MAX)
+		return found;
+	found = nearest_sibling(schema, key, (unsigned)n / 3);
 	if (!found)
 		found = same_name_elsewhere(key);
 	/* short names: two letters may differ, but not all of them */

@@ -48,8 +48,11 @@ extern const size_t conf_key_count;
 
 /* The row of key inside schema ("" is the top, "peers[]" an item of that list), or NULL. */
 const struct conf_key *conf_key_find(const char *schema, const char *key);
-/* A known path like key, its siblings first, or NULL where nothing is near. */
+/* A known path like key, its siblings first, or NULL where nothing is near. Case, - and _ do not matter, and
+ * what other routing software calls a thing is known. */
 const char *conf_key_suggest(const char *schema, const char *key);
+/* A sentence for a key that asks for what is no key here, or NULL. */
+const char *conf_key_advice(const char *key);
 
 /* values.c: reads t into the key's field inside base, or adds errors. Sections are not its job. */
 void conf_value_set(const struct conf_key *key, const struct conf_tree *t, const char *path, void *base,

@@ -43,11 +43,21 @@ static void fill_defaults(const char *schema, void *base)
 
 static void unknown_key(const struct walk *w, const struct conf_tree *t, const char *path)
 {
-	const char *near = conf_key_suggest(w->schema, t->key);
-	if (near)
+	const char *advice = conf_key_advice(t->key);
+	const char *near = advice ? NULL : conf_key_suggest(w->schema, t->key);
+	if (advice)
+		conf_error_add(w->errors, t->key_at, path, "unknown key; %s", advice);
+	else if (near)
 		conf_error_add(w->errors, t->key_at, path, "unknown key; did you mean %s?", near);
 	else
 		conf_error_add(w->errors, t->key_at, path, "unknown key");
+}
+
+/* YAML reads asn:65010 as one word. */
+static const char *colon_hint(const struct conf_tree *t, enum conf_tree_kind wanted)
+{
+	bool glued = wanted == CONF_TREE_MAP && t->kind == CONF_TREE_SCALAR && !t->quoted && strchr(t->text, ':');
+	return glued ? "; is a space missing after the colon?" : "";
 }
 
 static bool expect_kind(const struct walk *w, const struct conf_tree *t, enum conf_tree_kind kind, const char *path,
@@ -57,7 +67,8 @@ static bool expect_kind(const struct walk *w, const struct conf_tree *t, enum co
 	if (t->fault)
 		conf_error_add(w->errors, t->at, path, "%s", t->fault);
 	else if (t->kind != kind)
-		conf_error_add(w->errors, t->at, path, "found %s, expected %s", conf_tree_describe(t, found), expected);
+		conf_error_add(w->errors, t->at, path, "found %s, expected %s%s", conf_tree_describe(t, found), expected,
+			       colon_hint(t, kind));
 	return !t->fault && t->kind == kind;
 }
 

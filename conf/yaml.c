@@ -39,7 +39,8 @@ static const struct {
 } sayings[] = {
     {"did not find expected key", "this line is indented differently from its neighbours, or the value above "
 				  "is not complete"},
-    {"could not find expected ':'", "there is no \": \" after the key"},
+    {"could not find expected ':'", "there is no \": \" after the key; is a space missing after a colon in the line "
+				    "before?"},
     {"mapping values are not allowed in this context", "a \": \" where no key can stand; is the line indented "
 						       "too far, or does a text with a colon need quotes?"},
     {"did not find expected ',' or ']'", "a list opened with [ is not closed with ]"},

@@ -31,6 +31,7 @@ const struct command commands[] = {
 	{
 		.id = "show-peers",
 		.words = {"show", "peers"},
+		.aliases = {"neighbors", "neighbours", "protocols"},
 		.args = "[NAME]",
 		.args_max = 1,
 		.shape = COMMAND_TABLE,
@@ -131,10 +132,26 @@ static size_t word_count(const struct command *c)
 	return n;
 }
 
+static bool starts(const char *word, const char *said)
+{
+	return *said && strncmp(word, said, strlen(said)) == 0;
+}
+
+static bool is_alias(const struct command *c, const char *said)
+{
+	for (size_t i = 0; i < COMMAND_ALIASES_MAX && c->aliases[i]; i++)
+		if (starts(c->aliases[i], said))
+			return true;
+	return false;
+}
+
 static bool begins(const struct command *c, int argc, char *const *argv)
 {
-	for (size_t i = 0; i < word_count(c); i++)
-		if ((int)i >= argc || *argv[i] == '\0' || strncmp(c->words[i], argv[i], strlen(argv[i])) != 0)
+	size_t n = word_count(c);
+	if ((size_t)argc < n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!starts(c->words[i], argv[i]) && !(i + 1 == n && is_alias(c, argv[i])))
 			return false;
 	return true;
 }

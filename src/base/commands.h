@@ -19,11 +19,12 @@ struct command_column {
 	const char *heading;
 };
 
-enum { COMMAND_WORDS_MAX = 3, COMMAND_COLUMNS_MAX = 28 };
+enum { COMMAND_WORDS_MAX = 3, COMMAND_ALIASES_MAX = 4, COMMAND_COLUMNS_MAX = 28 };
 
 struct command {
 	const char *id;      /* "show-routes" */
 	const char *words[COMMAND_WORDS_MAX];
+	const char *aliases[COMMAND_ALIASES_MAX]; /* what others call the last word; no help lists them */
 	const char *args;    /* "[PREFIX | for ADDRESS]", or "" */
 	unsigned args_max;
 	enum command_shape shape;
@@ -37,7 +38,8 @@ struct command {
 extern const struct command commands[];
 extern const size_t command_count;
 
-/* The row whose words begin argv (words may be cut to a unique start: "sh ro"). *args_at gets the
+/* The row whose words begin argv (words may be cut to a unique start: "sh ro", and the last may
+ * be an alias). *args_at gets the
  * index of the first argument. NULL where none or several match; then candidates may be listed
  * by the caller from commands[]. */
 const struct command *command_find(int argc, char *const *argv, int *args_at);

@@ -43,6 +43,7 @@ static int seconds_from(const char *text)
 	return *text && *end == '\0' && n >= 1 && n <= TIMEOUT_MAX_S ? (int)n : 0;
 }
 
+/* Options may stand before, between and after the words; the words then stand from optind on, in their order. */
 static struct options parse(int argc, char **argv)
 {
 	static const struct option names[] = {{"socket", required_argument, NULL, 's'},
@@ -51,7 +52,7 @@ static struct options parse(int argc, char **argv)
 					      {"help", no_argument, NULL, 'h'},
 					      {0}};
 	struct options o = {.socket = "/run/underlay/control", .timeout_s = 10};
-	for (int c; (c = getopt_long(argc, argv, "+s:t:jh", names, NULL)) != -1;) {
+	for (int c; (c = getopt_long(argc, argv, "s:t:jh", names, NULL)) != -1;) {
 		if (c == 's')
 			o.socket = optarg;
 		else if (c == 't')

@@ -36,6 +36,7 @@ void usage_help(struct text *out)
 		      "  -t SECONDS  how long the daemon may be silent (default: 10)\n"
 		      "  -j          answer in JSON\n"
 		      "  -h          this text\n"
+		      "Options may also stand behind the command; -- ends them.\n"
 		      "\n"
 		      "Commands (words may be cut short: \"sh ro\"):\n");
 	for (size_t i = 0; i < command_count; i++)

@@ -55,8 +55,9 @@ int cni_settings_read(const struct cni_request *r, struct cni_settings *out, str
 		return cni_fail(e, CNI_IO, "cannot open %s: %s", path, strerror(errno));
 	if (fd < 0) {
 		cni_fail(e, CNI_TRY_AGAIN, "underlayd has not published %s yet", path);
-		return cni_fail_details(e, "is underlayd running on this node, and is its paths.run (or the network "
-					"configuration's runDir) %s? see: underlayc show status", r->run_dir);
+		return cni_fail_details(e, "is underlayd running on this node, and is its paths.run %s? where it is another "
+					"directory, the network configuration must say so: \"runDir\" is the key; see: "
+					"underlayc show status", r->run_dir);
 	}
 	char *text = cni_read_all(fd, &len, e);
 	close(fd);

@@ -184,7 +184,7 @@ def test_no_settings(host):
     pod = host.pod("a")
     before = host.state()
     os.unlink(os.path.join(host.run_dir, "plugin.json"))
-    host.add("c1", pod).fails(11, "underlayd has not published", host.run_dir, "paths.run")
+    host.add("c1", pod).fails(11, "underlayd has not published", host.run_dir, "paths.run", "runDir")
     host.add("c1", pod, config=host.config(runDir=host.run_dir + "/nowhere")).fails(11, "underlayd")
     with open(os.path.join(host.run_dir, "plugin.json"), "w") as f:
         f.write('{"version": 1, "cidrs": ["10.244.7.0/99"]}')

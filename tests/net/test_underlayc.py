@@ -115,6 +115,35 @@ def test_record_in_json(path, daemon):
     assert json.loads(run(path, "-j", "show", "peers", "tor-a").stdout)["name"] == "tor-a"
 
 
+@pytest.mark.parametrize("words", [["-j", "show", "peers", "tor-a"], ["show", "-j", "peers", "tor-a"],
+                                   ["show", "peers", "tor-a", "--json"], ["show", "peers", "-j", "--", "tor-a"]],
+                         ids=" ".join)
+def test_options_anywhere(path, daemon, words):
+    d = daemon(ROWS.splitlines(keepends=True)[0] + DONE)
+    assert json.loads(run(path, *words).stdout)["name"] == "tor-a"
+    assert json.loads(d.request) == {"command": "show-peers", "args": ["tor-a"]}
+
+
+def test_options_end(path, daemon):
+    d = daemon(DONE)
+    assert run(path, "show", "peers", "--", "-j").returncode == 0
+    assert json.loads(d.request) == {"command": "show-peers", "args": ["-j"]}
+
+
+def test_socket_behind_the_command(path, daemon):
+    d = daemon(ROWS + DONE)
+    r = subprocess.run([CLIENT, "show", "peers", "-s", path], capture_output=True, text=True, timeout=60, check=False)
+    assert (r.returncode, r.stderr) == (0, "")
+    assert json.loads(d.request) == {"command": "show-peers", "args": []}
+
+
+@pytest.mark.parametrize("word", ["neighbors", "neighbours", "protocols"])
+def test_other_names(path, daemon, word):
+    d = daemon(ROWS + DONE)
+    assert run(path, "show", word).stdout.startswith("Name")
+    assert json.loads(d.request) == {"command": "show-peers", "args": []}
+
+
 def test_empty(path, daemon):
     daemon(DONE)
     r = run(path, "show", "pods")
@@ -237,3 +266,4 @@ def test_help(path, word):
     r = run(path, word)
     assert (r.returncode, r.stderr) == (0, "")
     assert "show routes [PREFIX | for ADDRESS]" in r.stdout
+    assert "neighbo" not in r.stdout, "help has one name for one thing"

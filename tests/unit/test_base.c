@@ -214,9 +214,17 @@ START_TEST(command_words)
 {
 	int at = 0;
 	char *full[] = {"show", "routes", "for", "10.0.0.1"}, *cut[] = {"sh", "pe"}, *vague[] = {"show", "p"}, *none[] = {"sho", "x"};
+	char *also[] = {"neighbors", "neighbours", "protocols", "ne", "pr"}, *alone[] = {"neighbors", "peers"};
 	ck_assert_str_eq(command_find(4, full, &at)->id, "show-routes");
 	ck_assert_int_eq(at, 2);
 	ck_assert_str_eq(command_find(2, cut, &at)->id, "show-peers");
+	for (size_t i = 0; i < sizeof also / sizeof *also; i++) {
+		char *said[] = {"show", also[i], "tor"};
+		at = 0;
+		ck_assert_ptr_eq(command_find(3, said, &at), command_by_id("show-peers"));
+		ck_assert_int_eq(at, 2);
+	}
+	ck_assert_ptr_null(command_find(2, alone, &at)); /* only the last word has other names */
 	ck_assert_ptr_null(command_find(2, vague, &at)); /* peers or pods */
 	ck_assert_ptr_null(command_find(2, none, &at));
 	ck_assert_ptr_null(command_find(1, full, &at));
