@@ -100,10 +100,17 @@ write_bgpd_conf() { # SWITCH ASN ROUTER-ID
 	echo " exit-address-family"
 }
 
+# quietly LOG COMMAND...: what a program says while it starts is only shown when it does not start.
+quietly() {
+	local log=$1
+	shift
+	"$@" >"$log" 2>&1 || die "$1 does not start: $(cat "$log")"
+}
+
 start_bird() { # SWITCH ASN ROUTER-ID
 	local dir=$lab_run/$1
 	write_bird_conf "$@" >"$dir/bird.conf"
-	in_ns "$1" bird -c "$dir/bird.conf" -s "$dir/bird.ctl" -P "$dir/bird.pid"
+	quietly "$dir/bird.start" in_ns "$1" bird -c "$dir/bird.conf" -s "$dir/bird.ctl" -P "$dir/bird.pid"
 }
 
 start_frr() { # SWITCH ASN ROUTER-ID
@@ -112,8 +119,8 @@ start_frr() { # SWITCH ASN ROUTER-ID
 	write_bgpd_conf "$@" >"$dir/bgpd.conf"
 	chown -R frr:frr "$dir"
 	common=(-d -P 0 -z "$dir/zserv.api" --vty_socket "$dir")
-	in_ns "$1" /usr/lib/frr/zebra "${common[@]}" -f "$dir/zebra.conf" -i "$dir/zebra.pid" --log "file:$dir/zebra.log"
-	in_ns "$1" /usr/lib/frr/bgpd "${common[@]}" -f "$dir/bgpd.conf" -i "$dir/bgpd.pid" --log "file:$dir/bgpd.log"
+	quietly "$dir/zebra.start" in_ns "$1" /usr/lib/frr/zebra "${common[@]}" -f "$dir/zebra.conf" -i "$dir/zebra.pid" --log "file:$dir/zebra.log"
+	quietly "$dir/bgpd.start" in_ns "$1" /usr/lib/frr/bgpd "${common[@]}" -f "$dir/bgpd.conf" -i "$dir/bgpd.pid" --log "file:$dir/bgpd.log"
 }
 
 start_switch() { # NAME SOFTWARE ASN ROUTER-ID

@@ -11,8 +11,8 @@ lab_main() {
 		lab_up
 		;;
 	shell)
-		[ $# = 2 ] || { usage >&2; exit 2; }
-		lab_shell "$2"
+		shift
+		lab_shell "$@"
 		;;
 	down)
 		need_root "removing namespaces" "lab down"
@@ -41,6 +41,7 @@ lab_up() {
 	ping_everyone
 	show_plain_packets
 	break_switch
+	break_link
 	break_daemon
 	say "Everybody pings everybody, once more"
 	ping_everyone
@@ -79,6 +80,8 @@ lab_explore() {
 		    underlayc show pods                who has which address
 		    ip route show proto 171            the kernel's side of it
 		    cat \$LAB/underlay.yaml             its configuration; \$LAB/underlayd.log is its log
+		./setup lab shell n1 underlayc show peers      one command, without a shell
+		./setup lab shell          lists where one can go
 		./setup lab shell tor-a    birdc show protocols        birdc show route all
 		./setup lab shell tor-b    vtysh -c 'show bgp summary' vtysh -c 'show ip route'
 		./setup lab shell n1-p1    ip address; ip route; ping $(pod_address n3-p2)
@@ -92,23 +95,59 @@ lab_summary() {
 		Three nodes with underlayd exchanged pod prefixes with a BIRD and a FRR switch, and their kernels route by them.
 		All $pairs pairs of pods, and of pods and nodes, reach each other.
 		On the wire these are plain IP packets from pod address to pod address, neither encapsulated nor translated.
-		With a switch dead its routes were gone after $gone_ms ms (hold time ${hold_time} s), $switch_lost of $switch_sent packets between dual-homed nodes were lost, and with the switch back so are the routes.
+		With the BGP process of a switch killed its routes were gone after $gone_ms ms, $switch_lost of $switch_sent packets between dual-homed nodes were lost, and with the process back so are the routes.
+		With the link to that switch down its routes were gone after $link_ms ms (the hold time is $hold_time s), $link_lost of $link_sent packets were lost, and the traffic went on over the other switch.
 		With underlayd killed and started again no packet of $daemon_sent was lost, no route changed, and every pod is known.
 	END
 }
 
-lab_shell() { # NAME
-	need_root "entering a namespace" "lab shell $1"
-	[ -e "/run/netns/$lab_prefix$1" ] ||
-		die "there is no $1 in the lab; it has: $(ls /run/netns 2>/dev/null | sed -n "s/^$lab_prefix//p" | tr '\n' ' ')(./setup lab starts it)"
-	export LAB=$lab_run/$1 LAB_NAME=$1 PATH="$top:$PATH"
-	[ -d "$LAB" ] || LAB=$lab_run/$(node_of "$1")
-	export UNDERLAY_SOCKET=$LAB/control
-	# The programs of a switch and a node, each told where its own socket is; exported, so that they
-	# also work in a shell that is not interactive:  echo 'underlayc show peers' | ./setup lab shell n1
+lab_names() { # of what is up, one a line
+	local name
+	for name in $(names switch) $(names node) $(names pod); do
+		[ ! -e "/run/netns/$lab_prefix$name" ] || echo "$name"
+	done
+}
+
+# The programs that can be used at NAME, each told where its own socket is; exported, so that they also work in
+# a shell that is not interactive:  echo 'underlayc show peers' | ./setup lab shell n1
+offer_programs() { # NAME
 	underlayc() { command underlayc -s "$UNDERLAY_SOCKET" "$@"; }
 	birdc() { command birdc -s "$LAB/bird.ctl" "$@"; }
 	vtysh() { command vtysh --vty_socket "$LAB" "$@"; }
-	export -f underlayc birdc vtysh
-	exec ip netns exec "$lab_prefix$1" bash --rcfile "$top/lab/shellrc"
+	not_an_underlay_node() {
+		echo "$LAB_NAME is a switch and runs no underlayd; it has: $LAB_CLIENT" >&2
+		return 1
+	}
+	case $(row_of switch "$1" | awk '{ print $2 }') in
+	bird) export LAB_CLIENT="birdc show protocols" ;;
+	frr) export LAB_CLIENT="vtysh -c 'show bgp summary'" ;;
+	*)
+		export UNDERLAY_SOCKET=$LAB/control PATH="$top:$PATH"
+		export -f underlayc
+		return
+		;;
+	esac
+	underlayc() { not_an_underlay_node; }
+	export -f underlayc not_an_underlay_node birdc vtysh
+}
+
+lab_shell() { # [NAME [COMMAND...]]
+	local name=${1:-} up
+	up=$(lab_names | tr '\n' ' ')
+	[ -n "$up" ] || die "the lab is not up${name:+, and so there is no $name}: sudo ./setup lab starts it"
+	if [ -z "$name" ]; then
+		say "A shell, or a command, in one of these: sudo ./setup lab shell NAME [COMMAND...]"
+		note "$up"
+		return
+	fi
+	shift
+	need_root "entering a namespace" "lab shell $name"
+	[[ " $up" = *" $name "* ]] || die "there is no $name in the lab; it has: $up"
+	export LAB=$lab_run/$name LAB_NAME=$name
+	[ -d "$LAB" ] || LAB=$lab_run/$(node_of "$name")
+	offer_programs "$name"
+	if (($#)); then
+		exec ip netns exec "$lab_prefix$name" bash -c '"$@"' bash "$@"
+	fi
+	exec ip netns exec "$lab_prefix$name" bash --rcfile "$top/lab/shellrc"
 }

@@ -147,6 +147,7 @@ ping_everyone() {
 # --- what the packets look like on the way
 
 start_capture() { # NAME DEVICE FILE
+	: >"$3.err" # it is looked at before tcpdump is there
 	ip netns exec "$lab_prefix$1" tcpdump -l -n --immediate-mode -i "$2" 'ip and not tcp port 179' >"$3" 2>"$3.err" </dev/null &
 	captures+=($!)
 	until_captured "$3.err" 'listening on'
@@ -214,17 +215,18 @@ stop_ping() {
 }
 
 break_switch() {
-	say "tor-a dies: kill -9 of BIRD, under a ping from n1-p1 to n2-p1 every 20 ms"
+	say "The BGP process of tor-a is killed: kill -9 of BIRD, under a ping from n1-p1 to n2-p1 every 20 ms"
 	show "ip route show proto 171" ip -n "${lab_prefix}n1" route show proto 171
 	start_ping n1-p1 n2-p1
 	kill -KILL "$(cat "$lab_run/tor-a/bird.pid")"
+	note "(the kernel of tor-a closes the dead process's TCP connections, so the nodes hear of it at once)"
 	until_true "no route of n1 and n2 goes through tor-a" "$hold_time" neither_via_tor_a
 	gone_ms=$took_ms
 	show "ip route show proto 171" ip -n "${lab_prefix}n1" route show proto 171
 	claim "n1 still has the pods of n2, through tor-b" routed n1 10.244.2.0/24
 	show "underlayc show peers" underlayc_of n1 show peers
 	until_replies 50
-	say "tor-a is back"
+	say "BIRD of tor-a starts again"
 	rm -f "$lab_run/tor-a/bird.pid" "$lab_run/tor-a/bird.ctl"
 	start_switch $(row_of switch tor-a)
 	until_true "n1 and n2 have each other over both switches" 60 both_ways_again
@@ -235,6 +237,31 @@ break_switch() {
 	note "$switch_lost of $switch_sent packets were lost from before the death to after the return"
 	# A packet each 20 ms: more than one second of silence would be a path that did not fail over.
 	claim "traffic between the dual-homed nodes went on" [ "$switch_lost" -le 50 ]
+}
+
+only_tor_b_leads_to_n1() { not_via n1 172.31.11.1 && routed_ways n2 10.244.1.0/24 1; }
+
+# The other way to lose a switch: nobody closes anything, the wire is dead. n1 sees its carrier go.
+break_link() {
+	say "The link from tor-a to n1 goes down, under a ping from n1-p1 to n2-p1 every 20 ms"
+	start_ping n1-p1 n2-p1
+	ip -n "${lab_prefix}tor-a" link set to-n1 down
+	until_true "no route of n1 goes through tor-a, and n2 reaches n1's pods through tor-b alone" $((hold_time * 2)) \
+		only_tor_b_leads_to_n1
+	link_ms=$took_ms
+	show "ip link show eth0" ip -n "${lab_prefix}n1" link show eth0
+	show "ip route show proto 171" ip -n "${lab_prefix}n1" route show proto 171
+	show "underlayc show peers" underlayc_of n1 show peers
+	until_replies 50
+	say "The link is up again"
+	ip -n "${lab_prefix}tor-a" link set to-n1 up
+	# what tor-a's own configuration says of n1 went with the port
+	ip -n "${lab_prefix}tor-a" route replace "$(node_address n1)/32" via 172.31.11.2
+	until_true "n1 and n2 have each other over both switches" 60 both_ways_again
+	until_replies 50
+	stop_ping
+	link_sent=$ping_sent link_lost=$ping_lost
+	note "the routes were gone $link_ms ms after the link; $link_lost of $link_sent packets were lost on the whole"
 }
 
 daemon_gone() { ! underlayc_of "$1" show status; }
