@@ -120,7 +120,7 @@ const struct conf_key conf_keys[] = {
 	{"paths.run", CONF_KEY_PATH, .max = 99, .expected = "an absolute path of at most 99 bytes",
 	 .value = "/run/underlay", TOP(run_dir), .help = "sockets, leases and what the CNI plugin reads"},
 	{"paths.state", CONF_KEY_PATH, .max = 4000, .expected = "an absolute path", .value = "/var/lib/underlay",
-	 TOP(state_dir), .help = "what outlives a reboot"},
+	 TOP(state_dir), .help = "what outlives a reboot; nothing goes there yet"},
 };
 
 const size_t conf_key_count = sizeof conf_keys / sizeof *conf_keys;
