@@ -1,6 +1,7 @@
 """Fixtures of the network-namespace tests; docs/testing.md tells how to run and write them."""
 import os
 import shutil
+import signal
 
 import pytest
 
@@ -13,6 +14,17 @@ NEEDED = ["ip", "sysctl", "bird", "birdc", "vtysh", "/usr/lib/frr/bgpd", "tcpdum
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "essential: also run with the programs as they ship, without sanitizers")
+
+
+def pytest_sessionstart():
+    """A run that is told to end takes its namespaces and processes along, and one that was killed
+    could not: what it left is removed here."""
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+    if os.geteuid() == 0:
+        harness.remove_leftovers()
 
 
 def pytest_report_header():

@@ -130,6 +130,19 @@ class Namespace:
             return socket.socket(*args)
 
 
+def remove_leftovers():
+    """Namespaces ultPID-... of test runs that are no more, and what still runs inside them."""
+    for name in os.listdir("/run/netns") if os.path.isdir("/run/netns") else ():
+        owner = re.match(r"ult(\d+)-", name)
+        if not owner or os.path.exists(f"/proc/{owner[1]}"):
+            continue
+        inside = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False).stdout.split()
+        for pid in inside:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+        subprocess.run(["ip", "netns", "delete", name], check=False, stderr=subprocess.DEVNULL)
+
+
 class Process:
     """One program in a namespace, its output in a file. Subclasses say what to run."""
 
