@@ -115,10 +115,10 @@ def test_a_peer_that_takes_nothing_is_dropped(net):
     side.ip("address", "add", "10.0.0.11/24", "dev", "eth0")
     node = net.underlayd(middle, {
         "node": {"name": "s", "asn": 64700, "router-id": "10.0.0.1"}, "kernel": {"install": False},
-        "peers": [{"name": f"n{i}", "address": f"10.0.0.{10 + i}", "asn": 64800 + i, "passive": True, "hold-time": "3s",
+        "peers": [{"name": f"n{i}", "address": f"10.0.0.{10 + i}", "asn": 64800 + i, "passive": True, "hold-time": "9s",
                    "import": "all", "export": "all"} for i in range(2)]}).start()
     feeder, stuck = [Speaker.connect(side, f"10.0.0.{10 + i}", "10.0.0.1").establish(64800 + i, router_id=f"10.0.0.{10 + i}",
-                                                                                     hold=3) for i in range(2)]
+                                                                                     hold=9) for i in range(2)]
     stuck.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     sent = 0
 
@@ -135,6 +135,6 @@ def test_a_peer_that_takes_nothing_is_dropped(net):
             pass
         return node.peer("n1")["state"] != "Established"
 
-    wait_until(ended, 40, "the stuck peer is dropped", lambda: f"{node.peers()}")
+    wait_until(ended, 90, "the stuck peer is dropped", lambda: f"{node.peers()}")
     assert "Send Hold Timer" in node.peer("n1")["last_error"] or "Send Hold Timer" in node.log()
     assert node.peer("n0")["established_count"] == 1 and node.established("n0")
