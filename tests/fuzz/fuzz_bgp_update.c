@@ -72,6 +72,12 @@ static bool allowed(const struct bgp_attr_item *item, unsigned context)
 	}
 }
 
+/* A path from outside that announces its end is the last choice, RFC 8326. */
+static uint32_t default_local_pref(const struct bgp_attrs *a, bool ibgp)
+{
+	return a->graceful_shutdown && !ibgp ? 0 : BGP_DEFAULT_LOCAL_PREF;
+}
+
 /* What holds of every set, wherever it came from. */
 static void check_set(const struct bgp_attrs *a, unsigned context)
 {
@@ -88,7 +94,7 @@ static void check_set(const struct bgp_attrs *a, unsigned context)
 	require(cursor_ok(&block) && !cursor_left(&block));
 	require(seen[BGP_ATTR_ORIGIN] && seen[BGP_ATTR_AS_PATH] && a->origin <= BGP_ORIGIN_INCOMPLETE);
 	require(a->has_med == seen[BGP_ATTR_MED] && a->has_originator == seen[BGP_ATTR_ORIGINATOR_ID]);
-	require(seen[BGP_ATTR_LOCAL_PREF] || a->local_pref == BGP_DEFAULT_LOCAL_PREF);
+	require(seen[BGP_ATTR_LOCAL_PREF] || a->local_pref == default_local_pref(a, context & BGP_ATTR_IBGP));
 	require(addr_is_unicast(&a->next_hop));
 	size_t n = flatten(a, 0, path);
 	require(n == a->as_count && a->first_as == (n ? path[0] : 0));
@@ -131,7 +137,8 @@ static void compare(const struct bgp_attrs *a, const struct bgp_attrs *b, const 
 	size_t n = flatten(a, e->ibgp ? 0 : e->local_asn, before);
 	require(n == flatten(b, 0, after) && memcmp(before, after, n * sizeof *before) == 0);
 	require(a->origin == b->origin && a->no_export == b->no_export && a->no_advertise == b->no_advertise);
-	require(b->local_pref == (e->ibgp ? a->local_pref : BGP_DEFAULT_LOCAL_PREF));
+	require(b->local_pref == (e->ibgp ? a->local_pref : default_local_pref(b, false)));
+	require(a->graceful_shutdown == b->graceful_shutdown);
 	require(b->has_med == (e->ibgp && a->has_med) && (!b->has_med || a->med == b->med));
 	require(compare_rest(a, b, e->ibgp) == compare_rest(b, a, e->ibgp));
 }

@@ -870,16 +870,25 @@ START_TEST(communities_that_matter_are_seen)
 {
 	static const struct {
 		const char *value;
-		bool no_export, no_advertise;
-	} cases[] = {{"fbf00001", false, false}, {"ffffff01", true, false}, {"ffffff02", false, true},
-		     {"ffffff03", true, false},  {"fffffe01", false, false}};
+		bool no_export, no_advertise, shutdown;
+	} cases[] = {{"fbf00001", false, false, false}, {"ffffff01", true, false, false}, {"ffffff02", false, true, false},
+		     {"ffffff03", true, false, false},  {"fffffe01", false, false, false}, {"ffff0000", false, false, true},
+		     {"0000ffff 00000000", false, false, false}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		char attrs[64];
-		snprintf(attrs, sizeof attrs, "O P N c0 08 08 00010001 %s", cases[i].value);
-		struct bgp_attrs *a = set_of(E4, attrs);
-		ck_assert_int_eq(a->no_export, cases[i].no_export);
-		ck_assert_int_eq(a->no_advertise, cases[i].no_advertise);
-		bgp_attrs_unref(a);
+		for (unsigned c = 1; c < ALL; c <<= 1) {
+			char attrs[64];
+			bool two = strlen(cases[i].value) > 8;
+			snprintf(attrs, sizeof attrs, "O P N c0 08 %s 00010001 %s", two ? "0c" : "08", cases[i].value);
+			struct bgp_attrs *a = set_of(c, attrs);
+			ck_assert_int_eq(a->no_export, cases[i].no_export);
+			ck_assert_int_eq(a->no_advertise, cases[i].no_advertise);
+			ck_assert_int_eq(a->graceful_shutdown, cases[i].shutdown);
+			ck_assert_uint_eq(a->local_pref, cases[i].shutdown && c & EBGP ? 0 : 100);
+			struct bgp_attrs *inside = sent_to(a, I4, LOCAL_AS); /* and everybody inside hears of it */
+			ck_assert_uint_eq(inside->local_pref, a->local_pref);
+			bgp_attrs_unref(inside);
+			bgp_attrs_unref(a);
+		}
 	}
 }
 END_TEST
