@@ -131,6 +131,13 @@ static void check_policy(const struct check *k, const struct placed_peer *p)
 			   "import: all here");
 }
 
+/* One says "255, so that the peer can tell how far we are", the other something less. */
+static void check_ttl(const struct check *k, const struct placed_peer *p)
+{
+	if (p->peer->ttl_security && p->peer->multihop)
+		peer_error(k, p, "multihop", "not together with ttl-security, which says already how far the peer may be");
+}
+
 static void check_peer(const struct check *k, const struct placed_peer *p)
 {
 	if (p->tree->kind != CONF_TREE_MAP)
@@ -139,6 +146,7 @@ static void check_peer(const struct check *k, const struct placed_peer *p)
 	if (!conf_tree_given(p->tree, "asn"))
 		peer_error(k, p, "asn", "missing, expected an AS number, external or internal");
 	check_policy(k, p);
+	check_ttl(k, p);
 }
 
 static void check_node(const struct check *k)
@@ -176,9 +184,16 @@ void conf_check(const struct conf *c, const struct conf_tree *root, struct conf_
 	check_peers(&k);
 }
 
+/* The secret counts, not where it is. */
+static bool same_password(const struct conf_peer *a, const struct conf_peer *b)
+{
+	return a->password && b->password ? strcmp(a->password, b->password) == 0 : a->password == b->password;
+}
+
 bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b)
 {
 	return strcmp(a->name, b->name) == 0 && addr_eq(&a->address, &b->address) && a->asn_kind == b->asn_kind &&
 	       a->asn == b->asn && a->passive == b->passive && a->port == b->port && a->hold_time_s == b->hold_time_s &&
-	       a->ipv4 == b->ipv4 && a->ipv6 == b->ipv6;
+	       a->ipv4 == b->ipv4 && a->ipv6 == b->ipv6 && same_password(a, b) && a->ttl_security == b->ttl_security &&
+	       a->multihop == b->multihop;
 }

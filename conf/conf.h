@@ -25,6 +25,9 @@ struct conf_peer {
 	bool ipv4, ipv6; /* families */
 	uint32_t max_prefixes; /* 0: no limit */
 	enum conf_policy import, export;
+	char *password_file; /* NULL: none */
+	char *password;      /* what the file says, for TCP-MD5; NULL: none, or read from text in memory */
+	uint8_t ttl_security, multihop; /* hops; 0: not set. Never both */
 	unsigned line; /* where it stands in the file, for messages */
 };
 

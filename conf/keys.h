@@ -28,6 +28,7 @@ enum conf_key_type {
 	CONF_KEY_FAMILIES,
 	CONF_KEY_IMPORT,
 	CONF_KEY_EXPORT,
+	CONF_KEY_SECRET_FILE, /* a path that no message quotes: people write the secret itself there */
 	CONF_KEY_LATER,      /* known, "not supported yet"; what is inside is not looked at */
 };
 
@@ -61,3 +62,9 @@ bool conf_name_ok(const char *name);
 
 /* check.c: what only several keys together can get wrong. */
 void conf_check(const struct conf *c, const struct conf_tree *root, struct conf_errors *errors);
+
+/* parse.c: the reader of the files that the configuration names. It is a parameter, so that the rest stays free of
+ * descriptors and all errors, its own too, come in one run. NULL: such files are not read. */
+typedef void conf_secrets_fn(struct conf *c, const struct conf_tree *root, struct conf_errors *errors);
+struct conf *conf_load_text_with(const char *text, size_t len, const char *hostname, conf_secrets_fn *read_secrets,
+				 struct conf_errors *errors);

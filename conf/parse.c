@@ -163,7 +163,8 @@ static void fill_derived(struct conf *c, const struct conf_tree *root, const cha
 			c->peers[i].name = conf_copy(addr_format(&c->peers[i].address, address));
 }
 
-static struct conf *conf_from_tree(const struct conf_tree *root, const char *hostname, struct conf_errors *errors)
+static struct conf *conf_from_tree(const struct conf_tree *root, const char *hostname, conf_secrets_fn *read_secrets,
+				   struct conf_errors *errors)
 {
 	struct conf *c = conf_grab(1, sizeof *c);
 	struct walk top = {c, errors, "", "", c};
@@ -172,6 +173,8 @@ static struct conf *conf_from_tree(const struct conf_tree *root, const char *hos
 		read_map(&top, root);
 		fill_derived(c, root, hostname, errors);
 		conf_check(c, root, errors);
+		if (read_secrets)
+			read_secrets(c, root, errors);
 	}
 	if (errors->count == 0)
 		return c;
@@ -179,14 +182,29 @@ static struct conf *conf_from_tree(const struct conf_tree *root, const char *hos
 	return NULL;
 }
 
-struct conf *conf_load_text(const char *text, size_t len, const char *hostname, struct conf_errors *errors)
+struct conf *conf_load_text_with(const char *text, size_t len, const char *hostname, conf_secrets_fn *read_secrets,
+				 struct conf_errors *errors)
 {
 	*errors = (struct conf_errors){0};
 	struct conf_tree *root = conf_yaml_read(text, len, errors);
-	struct conf *c = root ? conf_from_tree(root, hostname ? hostname : "", errors) : NULL;
+	struct conf *c = root ? conf_from_tree(root, hostname ? hostname : "", read_secrets, errors) : NULL;
 	conf_tree_free(root);
 	conf_errors_sort(errors);
 	return c;
+}
+
+struct conf *conf_load_text(const char *text, size_t len, const char *hostname, struct conf_errors *errors)
+{
+	return conf_load_text_with(text, len, hostname, NULL, errors);
+}
+
+static void free_peer(struct conf_peer *p)
+{
+	if (p->password)
+		explicit_bzero(p->password, strlen(p->password));
+	free(p->password);
+	free(p->password_file);
+	free(p->name);
 }
 
 void conf_free(struct conf *c)
@@ -194,7 +212,7 @@ void conf_free(struct conf *c)
 	if (!c)
 		return;
 	for (size_t i = 0; i < c->peer_count; i++)
-		free(c->peers[i].name);
+		free_peer(&c->peers[i]);
 	free(c->peers);
 	free(c->node.name);
 	free(c->node.addresses);

@@ -201,6 +201,17 @@ static void set_path(const struct value *v)
 		mismatch(v, "");
 }
 
+/* What is there may be the secret itself, so no message shows it. */
+static void set_secret_file(const struct value *v)
+{
+	const char *text = is_scalar(v) ? v->tree->text : "";
+	if (*text == '/' && strlen(text) <= v->key->max && !has_control(text))
+		replace_text(v);
+	else
+		conf_error_add(v->errors, v->tree->at, v->path, "expected %s; what stands here is not shown, as it may be "
+			       "the secret", v->key->expected);
+}
+
 static void set_router_id(const struct value *v)
 {
 	struct addr a;
@@ -443,7 +454,7 @@ static void (*const setters[])(const struct value *v) = {
     [CONF_KEY_ADDRESS] = set_address,	[CONF_KEY_ADDRESSES] = set_addresses,
     [CONF_KEY_PREFIXES] = set_prefixes, [CONF_KEY_PEER_ASN] = set_peer_asn,
     [CONF_KEY_FAMILIES] = set_families, [CONF_KEY_IMPORT] = set_import,
-    [CONF_KEY_EXPORT] = set_export,
+    [CONF_KEY_EXPORT] = set_export,	[CONF_KEY_SECRET_FILE] = set_secret_file,
 };
 
 void conf_value_set(const struct conf_key *key, const struct conf_tree *t, const char *path, void *base,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "conf/conf.h"
@@ -85,12 +86,9 @@ static const struct bad bads[] = {
       {5, 1, "policies", "not supported yet"}}},
     {"metrics: {}\npods: {mtu: 9000}\n",
      {{1, 1, "metrics", "not supported yet"}, {2, 8, "pods.mtu", "not supported yet"}}},
-    {PEER("password-file: /x, ttl-security: 1, multihop: 1, bfd: {}, max-prefixes: 0"),
-     {{4, 39, "peers[0].password-file", "not supported yet"},
-      {4, 58, "peers[0].ttl-security", "not supported yet"},
-      {4, 75, "peers[0].multihop", "not supported yet"},
-      {4, 88, "peers[0].bfd", "not supported yet"},
-      {4, 111, "peers[0].max-prefixes", "found \"0\", expected a number from 1"}}},
+    {PEER("bfd: {}, max-prefixes: 0"),
+     {{4, 39, "peers[0].bfd", "not supported yet"},
+      {4, 62, "peers[0].max-prefixes", "found \"0\", expected a number from 1"}}},
     {NODE "peers:\n  - {interface: eth0, asn: external}\n  - {range: 10.0.0.0/16, asn: external}\n",
      {{4, 6, "peers[0].interface", "not supported yet"}, {5, 6, "peers[1].range", "not supported yet"}}},
     {PEER("families: [ipv4, evpn]"), {{4, 56, "peers[0].families[1]", "found \"evpn\", expected ipv4 or ipv6"}}},
@@ -202,6 +200,15 @@ static const struct bad bads[] = {
     {PEER("import: pods"), {{4, 47, "peers[0].import", "expected all or none"}}},
     {PEER("export: mine"),
      {{4, 47, "peers[0].export", "expected pods, all or none (policies of your own are not supported yet)"}}},
+    {PEER("password-file: hunter2"), {{4, 54, "peers[0].password-file", "expected an absolute path of a file; what"}}},
+    {PEER("password-file: [/x]"), {{4, 54, "peers[0].password-file", "an absolute path of a file"}}},
+    {PEER("password: hunter2"), {{4, 39, "peers[0].password", "unknown key"}}},
+    {PEER("ttl-security: 0"), {{4, 53, "peers[0].ttl-security", "found \"0\", expected a number from 1 to 254"}}},
+    {PEER("ttl-security: 255"), {{4, 53, "peers[0].ttl-security", "a number from 1 to 254"}}},
+    {PEER("ttl-security: true"), {{4, 53, "peers[0].ttl-security", "a number from 1 to 254"}}},
+    {PEER("multihop: 0"), {{4, 49, "peers[0].multihop", "a number from 1 to 255"}}},
+    {PEER("multihop: 256"), {{4, 49, "peers[0].multihop", "a number from 1 to 255"}}},
+    {PEER("multihop: 2, ttl-security: 1"), {{4, 49, "peers[0].multihop", "not together with ttl-security"}}},
     {PEER("families: []"), {{4, 49, "peers[0].families", "the list is empty"}}},
     {PEER("families: [ipv4, ipv4]"), {{4, 49, "peers[0].families", "twice"}}},
     {PEER("families: ipv4"), {{4, 49, "peers[0].families", "put it into [ ]"}}},
@@ -336,6 +343,10 @@ START_TEST(peer_defaults_are_filled_in)
 	ck_assert_uint_eq(p->hold_time_s, 9);
 	ck_assert_int_eq(p->import, CONF_POLICY_UNSET);
 	ck_assert_int_eq(p->export, CONF_POLICY_UNSET);
+	ck_assert_ptr_null(p->password_file);
+	ck_assert_ptr_null(p->password);
+	ck_assert_uint_eq(p->ttl_security, 0);
+	ck_assert_uint_eq(p->multihop, 0);
 	ck_assert_uint_eq(p->line, 4);
 	conf_free(c);
 }
@@ -353,9 +364,9 @@ static const char every_key[] =
     "  reuse-delay: 2m\n"
     "peers:\n"
     "  - {name: tor-a, address: 10.0.7.254, asn: external, passive: true, port: 1179,\n"
-    "     hold-time: 1h, families: [ipv4], import: none, export: all}\n"
+    "     hold-time: 1h, families: [ipv4], import: none, export: all, password-file: /etc/underlay/tor-a, ttl-security: 254}\n"
     "  - {name: rr, address: 10.0.7.253, asn: internal, hold-time: 0, import: all, export: none}\n"
-    "  - {name: \"3\", address: 10.0.7.252, asn: 1, hold-time: 3000ms, export: pods}\n"
+    "  - {name: \"3\", address: 10.0.7.252, asn: 1, hold-time: 3000ms, export: pods, multihop: 255}\n"
     "kernel: {install: false, table: 4294967295, metric: 1, protocol: 255, multipath: 64}\n"
     "control: {socket: /tmp/c}\n"
     "paths: {run: /tmp/run, state: /tmp/state}\n";
@@ -405,6 +416,11 @@ START_TEST(every_peer_key_reaches_its_field)
 	ck_assert_str_eq(p[2].name, "3");
 	ck_assert_uint_eq(p[2].hold_time_s, 3);
 	ck_assert_int_eq(p[2].export, CONF_POLICY_PODS);
+	ck_assert_str_eq(p[0].password_file, "/etc/underlay/tor-a");
+	ck_assert_ptr_null(p[0].password); /* text in memory: no file is read */
+	ck_assert_uint_eq(p[0].ttl_security, 254);
+	ck_assert_uint_eq(p[0].multihop, 0);
+	ck_assert_uint_eq(p[2].multihop, 255);
 	conf_free(c);
 }
 END_TEST
@@ -542,6 +558,142 @@ START_TEST(files_are_read)
 }
 END_TEST
 
+/* --- secrets: a scratch file with a secret, and a configuration that names it */
+
+struct secret_files {
+	char dir[64], secret[96], conf[96];
+};
+
+static void write_file(const char *path, const char *text, size_t len, unsigned mode)
+{
+	unlink(path);
+	FILE *f = fopen(path, "w");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_uint_eq(fwrite(text, 1, len, f), len);
+	fclose(f);
+	ck_assert_int_eq(chmod(path, mode), 0);
+}
+
+static void make_secret_files(struct secret_files *s)
+{
+	char yaml[512];
+	strcpy(s->dir, "/tmp/underlay-test-conf-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(s->dir));
+	snprintf(s->secret, sizeof s->secret, "%s/secret", s->dir);
+	snprintf(s->conf, sizeof s->conf, "%s/conf", s->dir);
+	int n = snprintf(yaml, sizeof yaml, PEER("password-file: %s, import: all"), s->secret);
+	write_file(s->conf, yaml, (size_t)n, 0644);
+}
+
+static void remove_secret_files(struct secret_files *s)
+{
+	unlink(s->secret);
+	unlink(s->conf);
+	ck_assert_int_eq(rmdir(s->dir), 0);
+}
+
+static const char a80[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+static const struct secret_case {
+	const char *text;
+	size_t len; /* 0: of text */
+	unsigned mode;
+	const char *secret, *wrong;
+} secret_cases[] = {
+    {"s3cret", 0, 0600, "s3cret", NULL},
+    {"s3cret\n", 0, 0600, "s3cret", NULL},
+    {"s3cret\r\nsecond line\n", 0, 0640, "s3cret", NULL},
+    {" with spaces \n", 0, 0400, " with spaces ", NULL},
+    {a80, 0, 0600, a80, NULL},
+    {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\nx", 0, 0600, a80, NULL},
+    {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1", 0, 0600, NULL, "too long"},
+    {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1\n", 0, 0600, NULL, "too long"},
+    {"", 0, 0600, NULL, "the first line is empty"},
+    {"\ns3cret\n", 0, 0600, NULL, "the first line is empty"},
+    {"\r\n", 0, 0600, NULL, "the first line is empty"},
+    {"s3\0cret\n", 8, 0600, NULL, "a NUL byte"},
+    {"s3cret\n", 0, 0644, NULL, "chmod 600"},
+    {"s3cret\n", 0, 0602, NULL, "chmod 600"},
+};
+
+static void check_refused_secret(const struct secret_files *s, const char *wrong)
+{
+	struct conf_errors errors;
+	ck_assert_ptr_null(conf_load_file(s->conf, &errors));
+	ck_assert_uint_eq(errors.count, 1);
+	ck_assert_str_eq(errors.at[0].path, "peers[0].password-file");
+	ck_assert_uint_eq(errors.at[0].line, 4);
+	ck_assert_uint_eq(errors.at[0].column, 54);
+	ck_assert_msg(strstr(errors.at[0].text, wrong) && strstr(errors.at[0].text, s->secret), "%s", errors.at[0].text);
+	ck_assert_ptr_null(strstr(errors.at[0].text, "cret\n"));
+	ck_assert_ptr_null(strstr(errors.at[0].text, "aaaaaaaa"));
+	conf_errors_fini(&errors);
+}
+
+START_TEST(secrets_are_read_or_refused)
+{
+	const struct secret_case *t = &secret_cases[_i];
+	struct secret_files s;
+	struct conf_errors errors;
+	make_secret_files(&s);
+	write_file(s.secret, t->text, t->len ? t->len : strlen(t->text), t->mode);
+	if (t->wrong) {
+		check_refused_secret(&s, t->wrong);
+	} else {
+		struct conf *c = conf_load_file(s.conf, &errors);
+		ck_assert_msg(c, "%s", errors.count ? errors.at[0].text : "");
+		ck_assert_str_eq(c->peers[0].password, t->secret);
+		conf_errors_fini(&errors);
+		conf_free(c);
+	}
+	remove_secret_files(&s);
+}
+END_TEST
+
+START_TEST(secret_files_that_are_none)
+{
+	struct secret_files s;
+	make_secret_files(&s);
+	check_refused_secret(&s, "No such file or directory");
+	ck_assert_int_eq(mkdir(s.secret, 0700), 0);
+	check_refused_secret(&s, "not a regular file");
+	ck_assert_int_eq(rmdir(s.secret), 0);
+	ck_assert_int_eq(mkfifo(s.secret, 0600), 0); /* must not wait for a writer */
+	check_refused_secret(&s, "not a regular file");
+	remove_secret_files(&s);
+}
+END_TEST
+
+/* The secret is compared, not its place; other mistakes of the file are told in the same run. */
+START_TEST(a_changed_secret_is_another_peer)
+{
+	struct secret_files s;
+	struct conf_errors errors;
+	make_secret_files(&s);
+	write_file(s.secret, "one\n", 4, 0600);
+	struct conf *a = conf_load_file(s.conf, &errors), *b = conf_load_file(s.conf, &errors);
+	write_file(s.secret, "two\n", 4, 0600);
+	struct conf *c = conf_load_file(s.conf, &errors), *none = load(PEER("import: all"));
+	ck_assert(a && b && c);
+	ck_assert(conf_peer_same(&a->peers[0], &b->peers[0]));
+	ck_assert(!conf_peer_same(&a->peers[0], &c->peers[0]));
+	ck_assert(!conf_peer_same(&a->peers[0], &none->peers[0]));
+	ck_assert(!conf_peer_same(&none->peers[0], &a->peers[0]));
+	conf_free(a);
+	conf_free(b);
+	conf_free(c);
+	conf_free(none);
+	static const char two_mistakes[] = PEER("password-file: /nowhere/at-all") "kernel: {metric: x}\n";
+	write_file(s.conf, two_mistakes, sizeof two_mistakes - 1, 0644);
+	ck_assert_ptr_null(conf_load_file(s.conf, &errors));
+	ck_assert_uint_eq(errors.count, 2);
+	ck_assert_str_eq(errors.at[0].path, "peers[0].password-file");
+	ck_assert_str_eq(errors.at[1].path, "kernel.metric");
+	conf_errors_fini(&errors);
+	remove_secret_files(&s);
+}
+END_TEST
+
 START_TEST(peers_are_compared_by_their_settings)
 {
 	static const char *const others[] = {
@@ -553,6 +705,8 @@ START_TEST(peers_are_compared_by_their_settings)
 	    "name: a, address: 10.0.0.2, asn: 6, port: 180",
 	    "name: a, address: 10.0.0.2, asn: 6, hold-time: 10s",
 	    "name: a, address: 10.0.0.2, asn: 6, families: [ipv4]",
+	    "name: a, address: 10.0.0.2, asn: 6, ttl-security: 1",
+	    "name: a, address: 10.0.0.2, asn: 6, multihop: 1",
 	};
 	static const char *const adjustable[] = {"import: all", "export: all", "max-prefixes: 5"};
 	char yaml[512];
@@ -688,6 +842,9 @@ int main(void)
 	tcase_add_test(hostile, nul_bytes_are_refused_with_their_place);
 	tcase_add_test(edges, files_are_read);
 	tcase_add_test(edges, peers_are_compared_by_their_settings);
+	tcase_add_loop_test(edges, secrets_are_read_or_refused, 0, (int)(sizeof secret_cases / sizeof *secret_cases));
+	tcase_add_test(edges, secret_files_that_are_none);
+	tcase_add_test(edges, a_changed_secret_is_another_peer);
 	tcase_add_test(rows, rows_are_documented);
 	tcase_add_test(rows, supported_keys_are_in_the_manual);
 	tcase_add_test(rows, documented_examples_load);
