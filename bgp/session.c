@@ -404,7 +404,7 @@ static void expire(struct bgp_session *s, enum bgp_slot slot, struct tick now, s
 {
 	switch (s->conn[slot].state) {
 	case BGP_CONNECT:
-		bgp_session_lost(s, slot, "no answer to our TCP connection", now, out);
+		bgp_session_lost(s, slot, BGP_NO_ANSWER, now, out);
 		break;
 	case BGP_OPEN_SENT:
 		fault(s, slot, BGP_ERR_HOLD_TIMER, 0, "no OPEN came", now, out);

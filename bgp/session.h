@@ -46,6 +46,8 @@ struct bgp_conn {
 	struct bgp_open open; /* what the peer sent, from BGP_OPEN_CONFIRM on */
 };
 
+#define BGP_NO_ANSWER "no answer to our TCP connection"
+
 /* Why the last connection ended, for people. */
 enum bgp_last_kind { BGP_LAST_NONE, BGP_LAST_SENT, BGP_LAST_RECEIVED, BGP_LAST_TCP };
 

@@ -7,6 +7,7 @@
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/export.h"
+#include "src/daemon/listen_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/publish_io.h"
 
@@ -84,6 +85,8 @@ static void new_peer(struct daemon *d, const struct conf *c, const struct conf_p
 	struct peer *p =
 		peer_new(d, &params, cp->name, &cp->address, cp->port, import_of(cp->import), export_of(cp->export));
 	p->max_prefixes = cp->max_prefixes;
+	transport_set(&p->transport, cp->password, cp->ttl_security, cp->multihop);
+	listener_update(d->listener);
 	peer_start(p);
 }
 
@@ -187,6 +190,7 @@ static unsigned drop_peers(struct daemon *d, const struct conf *next, bool all)
 		if (!all && was && will && conf_peer_same(was, will) && adjust(p, d->conf, next, was, will, &changes))
 			continue;
 		log_info(p->subject, will ? "settings changed: starting anew" : "no longer configured");
+		listener_forget(d->listener, p);
 		peer_free(p, will ? BGP_CEASE_CONFIG_CHANGE : BGP_CEASE_DECONFIGURED);
 		changes++;
 	}
@@ -253,6 +257,7 @@ unsigned apply_conf(struct daemon *d, struct conf *next)
 	changes += apply_own_cidrs(d, next);
 	changes += add_peers(d, next);
 	ask_refreshes(d);
+	listener_update(d->listener);
 	conf_free(d->conf);
 	d->conf = next;
 	changes += publish_plugin_facts(d) == 1;

@@ -15,6 +15,7 @@
 #include "rib/table.h"
 #include "src/base/list.h"
 #include "src/base/tick.h"
+#include "src/daemon/transport_io.h"
 
 struct fib_writer;
 struct control_server;
@@ -38,6 +39,7 @@ struct daemon {
 	struct fib_writer *fib;        /* NULL with kernel.install false */
 	struct listener *listener;
 	struct control_server *control;
+	struct transport_watch transport;
 	uint32_t router_id;
 	bool restarting;               /* routes of a former life are held until the peers have told theirs */
 	struct tick started_at, restart_deadline_at;

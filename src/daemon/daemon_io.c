@@ -124,6 +124,7 @@ static void on_second(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)revents;
 	list_each(n, tmp, &d->peers)
 		peer_check_send_hold(container_of(n, struct peer, node), now);
+	transport_watch(d, now);
 	if (!d->restarting)
 		return;
 	bool late = tick_due(d->restart_deadline_at, now);

@@ -72,14 +72,16 @@ static void on_connection(struct ev_loop *loop, ev_io *w, int revents)
 	}
 	sockaddr_read(&ss, &from, NULL);
 	struct peer *p = find_peer(l->daemon, &from);
-	if (p)
+	if (!p)
+		reject(l, fd, &from);
+	else if (transport_accept(p, fd))
 		peer_accept(p, fd);
 	else
-		reject(l, fd, &from);
+		close(fd);
 }
 
 /* Both families on one socket; IPv4 alone where the kernel has no IPv6. */
-static int open_socket(void)
+static int open_socket(struct daemon *d)
 {
 	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(LISTEN_PORT)};
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(LISTEN_PORT)};
@@ -93,6 +95,8 @@ static int open_socket(void)
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
 	if (v6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
+	transport_listener_init(fd);
+	transport_listener_update(fd, d); /* before anybody can connect */
 	if (bind(fd, v6 ? (struct sockaddr *)&in6 : (struct sockaddr *)&in, v6 ? sizeof in6 : sizeof in) == 0 &&
 	    listen(fd, SOMAXCONN) == 0)
 		return fd;
@@ -115,7 +119,7 @@ static void describe_failure(struct listener *l, int error)
 
 static void try_listen(struct listener *l)
 {
-	int fd = open_socket();
+	int fd = open_socket(l->daemon);
 	if (fd < 0) {
 		if (l->error != -fd) { /* looking for the holder means reading all of /proc */
 			describe_failure(l, -fd);
@@ -132,13 +136,34 @@ static void try_listen(struct listener *l)
 	snprintf(l->text, sizeof l->text, "port %d", LISTEN_PORT);
 	ev_io_set(&l->io, fd, EV_READ);
 	ev_io_start(l->daemon->loop, &l->io);
+	listener_update(l);
 }
 
 static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	(void)loop;
+	struct listener *l = w->data;
 	(void)revents;
-	try_listen(w->data);
+	if (l->error)
+		try_listen(l);
+	else
+		listener_update(l);
+}
+
+void listener_update(struct listener *l)
+{
+	if (l->error)
+		return;
+	if (transport_listener_update(l->io.fd, l->daemon))
+		ev_timer_stop(l->daemon->loop, &l->retry);
+	else
+		ev_timer_again(l->daemon->loop, &l->retry);
+}
+
+void listener_forget(struct listener *l, struct peer *p)
+{
+	if (!l->error)
+		transport_listener_forget(l->io.fd, p);
 }
 
 struct listener *listener_new(struct daemon *d)

@@ -6,11 +6,16 @@
 
 struct daemon;
 struct listener;
+struct peer;
 
 enum { LISTEN_PORT = 179, LISTEN_RETRY_S = 5 };
 
 struct listener *listener_new(struct daemon *d);
 void listener_free(struct listener *l); /* NULL is fine */
+/* Peers came, or their transport options: brings the socket in line with them. */
+void listener_update(struct listener *l);
+/* A peer goes: its password is taken off the socket. */
+void listener_forget(struct listener *l, struct peer *p);
 /* "port 179", or what is wrong. Valid until the next call. */
 const char *listener_text(const struct listener *l);
 int listener_failed(const struct listener *l);

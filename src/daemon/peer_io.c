@@ -426,9 +426,9 @@ static void open_connection(struct peer *p)
 {
 	struct sockaddr_storage ss;
 	socklen_t len = sockaddr_make(&ss, &p->address, p->port);
-	int fd = socket(ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = transport_socket(p);
 	if (fd < 0) {
-		lost(p, BGP_OUT, strerror(errno));
+		lost(p, BGP_OUT, p->transport.fault);
 		return;
 	}
 	conn_adopt(p, BGP_OUT, fd);
@@ -703,6 +703,7 @@ void peer_free(struct peer *p, uint8_t subcode)
 	carry_out(p, &acts);
 	ev_timer_stop(p->daemon->loop, &p->timer);
 	list_remove(&p->node);
+	transport_clear(&p->transport);
 	free(p->subject);
 	free(p);
 	live_drop(LIVE_PEER);

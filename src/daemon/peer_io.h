@@ -9,6 +9,7 @@
 #include "rib/table.h"
 #include "src/base/log_io.h"
 #include "src/daemon/outq.h"
+#include "src/daemon/transport_io.h"
 
 struct daemon;
 struct group;
@@ -32,6 +33,7 @@ struct peer {
 	uint16_t port;
 	enum rib_import import;
 	enum rib_export export;
+	struct transport transport; /* set between peer_new() and peer_start() */
 	struct bgp_session session;
 	struct peer_conn conn[BGP_SLOTS];
 	ev_timer timer;

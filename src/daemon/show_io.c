@@ -211,20 +211,30 @@ static struct json_object *show_status(struct show *s)
 
 /* --- peers */
 
+enum { WHY = 1024 };
+
+/* What is known of why there is no session, or why the last one ended; NULL: nothing. */
+static const char *why_down(const struct peer *p, enum bgp_state state, struct tick now, char buf[WHY])
+{
+	const struct bgp_last_error *last = &p->session.last_error;
+	const char *note = state == BGP_ESTABLISHED ? NULL : transport_note(p, now);
+	if (*p->transport.fault && state != BGP_ESTABLISHED)
+		return p->transport.fault;
+	if (!last->kind)
+		return note;
+	snprintf(buf, WHY, "%s%s%s%s%s%s%s", last->text, note ? " (" : "", note ? note : "", note ? ")" : "",
+		 *last->before ? " (before: " : "", last->before, *last->before ? ")" : "");
+	return buf;
+}
+
 static void put_info(const struct peer *p, struct json_object *row, enum bgp_state state)
 {
-	char text[TEXT], wait[32];
+	char text[TEXT], wait[32], why[WHY];
 	struct tick now = clock_now();
-	char both[3 * sizeof p->session.last_error.text];
-	const struct bgp_last_error *last = &p->session.last_error;
-	const char *error = last->kind ? last->text : NULL;
-	if (error && *last->before) {
-		snprintf(both, sizeof both, "%s (before: %s)", last->text, last->before);
-		error = both;
-	}
+	const char *error = why_down(p, state, now, why);
 	put(row, "last_error", error);
-	if (error)
-		put(row, "last_error_age", duration(tick_since_ms(last->at, now), wait, sizeof wait));
+	if (p->session.last_error.kind)
+		put(row, "last_error_age", duration(tick_since_ms(p->session.last_error.at, now), wait, sizeof wait));
 	if (tick_is_set(p->session.retry_at)) {
 		snprintf(text, sizeof text, "in %s", duration(p->session.retry_at.ms - now.ms, wait, sizeof wait));
 		put(row, "next_try", text);
@@ -267,6 +277,16 @@ static void put_peer_asn(const struct peer *p, struct json_object *row)
 		put(row, "asn", internal ? "internal" : "external");
 }
 
+/* That there is a password, and nothing else of it. */
+static void put_transport(const struct peer *p, struct json_object *row)
+{
+	json_object_object_add(row, "password", json_object_new_boolean(*p->transport.password));
+	if (p->transport.ttl_security)
+		put_number(row, "ttl_security", p->transport.ttl_security);
+	if (p->transport.multihop)
+		put_number(row, "multihop", p->transport.multihop);
+}
+
 static struct json_object *peer_row(const struct peer *p)
 {
 	char text[TEXT];
@@ -278,6 +298,7 @@ static struct json_object *peer_row(const struct peer *p)
 	put_number(row, "local_asn", p->session.params.local_asn);
 	put(row, "state", bgp_state_name(state));
 	put(row, "since", duration(tick_since_ms(p->session.changed_at, clock_now()), text, sizeof text));
+	put_transport(p, row);
 	put(row, "import", rib_import_name(p->import));
 	put(row, "export", rib_export_name(p->export));
 	if (p->source)

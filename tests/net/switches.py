@@ -23,6 +23,9 @@ class Neighbor:
     hold: int = 3
     export: bool = True
     families: tuple = ("ipv4",)
+    password: str = None
+    ttl_security: int = None  # hops
+    multihop: int = None      # BIRD and FRR send eBGP with TTL 1 without it
 
 
 def family_of(prefix):
@@ -71,6 +74,9 @@ class Bird(Switch):
   neighbor {n.address} as {n.asn};
   hold time {n.hold}; connect delay time 1; connect retry time 1; error wait time 1, 2;
   {"passive;" if n.passive else ""}
+  {f'password "{n.password}";' if n.password else ""}
+  {"ttl security on;" if n.ttl_security else ""}
+  {f"multihop {n.multihop};" if n.multihop else ""}
   {channels}
 }}""")
         self.config.write_text(self.text or "\n".join(lines) + "\n")
@@ -153,6 +159,12 @@ class Frr(Switch):
                       f" neighbor {n.address} advertisement-interval 0"]
             if n.passive:
                 lines.append(f" neighbor {n.address} passive")
+            if n.password:
+                lines.append(f" neighbor {n.address} password {n.password}")
+            if n.ttl_security:
+                lines.append(f" neighbor {n.address} ttl-security hops {n.ttl_security}")
+            if n.multihop:
+                lines.append(f" neighbor {n.address} ebgp-multihop {n.multihop}")
         for family in ("ipv4", "ipv6"):
             lines.append(f" address-family {family} unicast")
             lines += [f"  network {prefix}" for prefix in self.announced if family_of(prefix) == family]
