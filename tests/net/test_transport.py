@@ -125,7 +125,7 @@ def test_passwords_that_do_not_fit(net, kind, over, ours, theirs, node_passive, 
     assert not switch.established()
     has_no_secret(daemon, RIGHT, WRONG)
     # and it is the password alone: the right one on our side brings the session up
-    assert "1 changes applied" in reload(daemon, pair.config(password=theirs, passive=node_passive))
+    assert "2 changes applied" in reload(daemon, pair.config(password=theirs, passive=node_passive))
     daemon.wait_established("tor", timeout=60)
     has_no_secret(daemon, RIGHT, WRONG)
 
@@ -154,7 +154,7 @@ def test_a_changed_secret_restarts_only_its_peer(net):
     switch.neighbors[0].password = WRONG
     switch.reconfigure()
     pair.write_secret(WRONG)
-    assert "1 changes applied" in reload(daemon)
+    assert "2 changes applied" in reload(daemon)
     daemon.wait_established("tor", "quiet", timeout=60)
     switch.wait_route(POD)
     assert daemon.peer("quiet")["established_count"] == 1
@@ -167,7 +167,7 @@ def test_a_changed_secret_restarts_only_its_peer(net):
     no_password = pair.config(more_peers=more)
     switch.neighbors[0].password = None
     switch.reconfigure()
-    assert "1 changes applied" in reload(daemon, no_password)
+    assert "2 changes applied" in reload(daemon, no_password)
     daemon.wait_established("tor", "quiet", timeout=60)
     assert daemon.peer("tor")["password"] is False and quiet.established()
     assert daemon.peer("quiet")["established_count"] == 1
@@ -200,7 +200,7 @@ def test_the_listener_has_exactly_the_passwords_of_its_peers(net, over):
     pair = Pair(net, "bird", over)
     daemon = pair.daemon(password=RIGHT, passive=True)
     assert [try_port(pair, key) for key in (RIGHT, WRONG, None)] == ["open", "no answer", "no answer"]
-    assert "1 changes applied" in reload(daemon, pair.config(password=WRONG, passive=True))
+    assert "2 changes applied" in reload(daemon, pair.config(password=WRONG, passive=True))
     assert [try_port(pair, key) for key in (RIGHT, WRONG)] == ["no answer", "open"]
     without = pair.config()
     without["peers"] = []
@@ -254,7 +254,7 @@ def test_low_ttl_is_not_taken(net, kind, over, node_passive):
     stays_down_with(daemon, "(too low a TTL|arrive with TTL 1, ttl-security: 1 needs 255 or more)")
     daemon.wait_log("peer tor: .*TTL")
     assert not switch.established()
-    assert "1 changes applied" in reload(daemon, pair.config(passive=node_passive))
+    assert "2 changes applied" in reload(daemon, pair.config(passive=node_passive))
     daemon.wait_established("tor", timeout=60)
 
 
