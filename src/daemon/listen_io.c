@@ -95,13 +95,15 @@ static int open_socket(struct daemon *d)
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
 	if (v6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
-	transport_listener_init(fd);
-	transport_listener_update(fd, d); /* before anybody can connect */
-	if (bind(fd, v6 ? (struct sockaddr *)&in6 : (struct sockaddr *)&in, v6 ? sizeof in6 : sizeof in) == 0 &&
-	    listen(fd, SOMAXCONN) == 0)
-		return fd;
+	if (bind(fd, v6 ? (struct sockaddr *)&in6 : (struct sockaddr *)&in, v6 ? sizeof in6 : sizeof in) == 0) {
+		transport_listener_init(fd);
+		transport_listener_update(fd, d); /* before anybody can connect */
+		if (listen(fd, SOMAXCONN) == 0)
+			return fd;
+	}
 	error = errno;
 	close(fd);
+	transport_listener_closed(d);
 	return -error;
 }
 

@@ -194,8 +194,10 @@ bool transport_accept(struct peer *p, int fd)
 {
 	struct transport *t = &p->transport;
 	bool fits = first_packet_fits(t, fd);
-	if (fits && set_options(t, &p->address, fd))
+	if (fits && set_options(t, &p->address, fd)) {
+		t->refused_at = (struct tick){0};
 		return true;
+	}
 	if (fits)
 		snprintf(t->refused, sizeof t->refused, "%.*s", (int)sizeof t->refused - 1, t->fault);
 	t->refused_at = clock_now();
@@ -248,6 +250,14 @@ bool transport_listener_update(int fd, struct daemon *d)
 		all &= !*p->transport.password || p->transport.on_listener;
 	}
 	return all;
+}
+
+void transport_listener_closed(struct daemon *d)
+{
+	list_each(n, tmp, &d->peers) {
+		struct transport *t = &container_of(n, struct peer, node)->transport;
+		t->on_listener = t->listener_failed = false;
+	}
 }
 
 void transport_listener_forget(int fd, struct peer *p)

@@ -54,6 +54,8 @@ void transport_listener_init(int fd);
 /* Brings the options of a listener in line with the peers; false where a password could not be set (its peer's fault
  * says why), so that it is worth trying again. */
 bool transport_listener_update(int fd, struct daemon *d);
+/* The listener was closed, and all passwords went with it. */
+void transport_listener_closed(struct daemon *d);
 /* Takes p's password away from the listener. */
 void transport_listener_forget(int fd, struct peer *p);
 

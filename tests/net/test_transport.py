@@ -11,7 +11,7 @@ import struct
 
 import pytest
 
-from harness import holds_for, wait_until
+from harness import Listener, holds_for, wait_until
 from switches import KINDS, Neighbor
 
 POD, OTHER = "10.244.1.0/24", "10.244.2.0/24"
@@ -206,6 +206,18 @@ def test_the_listener_has_exactly_the_passwords_of_its_peers(net, over):
     without["peers"] = []
     assert "1 changes applied" in reload(daemon, without)
     assert [try_port(pair, key) for key in (WRONG, None)] == ["no answer", "open"]  # open: to be turned away
+
+
+def test_passwords_on_a_port_that_was_taken(net):
+    """The listener comes later than the peers: it has their passwords from its first moment."""
+    pair = Pair(net, "bird")
+    holder = Listener(pair.ns, "10.0.0.1")
+    holder.start()
+    daemon = pair.daemon(password=RIGHT, passive=True)
+    daemon.wait_log("listener: .*in use")
+    holder.close()
+    wait_until(lambda: daemon.status()["listen"] == "port 179", 30, "the port is ours")
+    assert [try_port(pair, key) for key in (RIGHT, None)] == ["open", "no answer"]
 
 
 def test_a_password_that_the_kernel_does_not_take(net):
