@@ -148,3 +148,64 @@ const char *bgp_attrs_path_text(const struct bgp_attrs *a, char *buf, size_t cap
 	}
 	return buf;
 }
+
+uint32_t bgp_attrs_origin_as(const struct bgp_attrs *a)
+{
+	struct cursor last = cursor_of(a->wire + a->as_path_at + a->as_path_len - (a->as_path_len ? 4 : 0),
+				       a->as_path_len ? 4 : 0);
+	return cursor_u32(&last); /* 0 where nothing is there */
+}
+
+struct cursor bgp_attrs_value(const struct bgp_attrs *a, uint8_t code)
+{
+	struct cursor block = cursor_of(a->wire, a->wire_len);
+	struct bgp_attr_item item;
+	while (bgp_attr_next(&block, &item))
+		if (item.code == code)
+			return item.value;
+	return cursor_of(NULL, 0);
+}
+
+bool bgp_attrs_has_community(const struct bgp_attrs *a, const struct bgp_community_match *any, size_t n)
+{
+	struct cursor c = bgp_attrs_value(a, BGP_ATTR_COMMUNITIES);
+	while (cursor_left(&c) >= 4) {
+		uint32_t value = cursor_u32(&c);
+		for (size_t i = 0; i < n; i++)
+			if ((value & any[i].mask) == any[i].value)
+				return true;
+	}
+	return false;
+}
+
+static const struct {
+	uint32_t value;
+	const char *name;
+} well_known[] = {{0xffff0000, "graceful-shutdown"}, {0xffff029a, "blackhole"},
+		  {0xffffff01, "no-export"},         {0xffffff02, "no-advertise"}};
+
+static void community_text(uint32_t value, char buf[32])
+{
+	snprintf(buf, 32, "%u:%u", value >> 16, value & 0xffff);
+	for (size_t i = 0; i < sizeof well_known / sizeof *well_known; i++)
+		if (well_known[i].value == value)
+			snprintf(buf, 32, "%s", well_known[i].name);
+}
+
+const char *bgp_attrs_communities_text(const struct bgp_attrs *a, char *buf, size_t cap)
+{
+	struct cursor c = bgp_attrs_value(a, BGP_ATTR_COMMUNITIES);
+	char one[32];
+	size_t n = 0;
+	buf[0] = '\0';
+	while (cursor_left(&c) >= 4) {
+		community_text(cursor_u32(&c), one);
+		int k = snprintf(buf + n, cap - n, "%s%s", n ? " " : "", one);
+		if (k < 0 || (size_t)k >= cap - n) {
+			snprintf(cap > 4 ? buf + (n > cap - 4 ? cap - 4 : n) : buf, cap > 4 ? 4 : cap, "...");
+			return buf;
+		}
+		n += (size_t)k;
+	}
+	return buf;
+}

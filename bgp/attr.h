@@ -43,8 +43,9 @@ struct bgp_attr_table {
 void bgp_attr_table_init(struct bgp_attr_table *t);
 void bgp_attr_table_fini(struct bgp_attr_table *t); /* no set may be left */
 
-/* What a block of attributes means depends on the session that it came over. */
-enum bgp_attr_context { BGP_ATTR_IBGP = 1, BGP_ATTR_AS2 = 2 };
+/* What a block of attributes means depends on the session that it came over. BGP_ATTR_EDITED: it holds a LOCAL_PREF
+ * that no such session brings, a policy put it there. */
+enum bgp_attr_context { BGP_ATTR_IBGP = 1, BGP_ATTR_AS2 = 2, BGP_ATTR_EDITED = 4 };
 
 struct bgp_mp_reach {
 	bool present;
@@ -85,6 +86,32 @@ void bgp_attrs_unref(struct bgp_attrs *a); /* NULL is fine */
 unsigned bgp_attrs_count_as(const struct bgp_attrs *a, uint32_t asn);
 /* "64512 64513 {1 2}" into buf; cut with "..." where it does not fit. */
 const char *bgp_attrs_path_text(const struct bgp_attrs *a, char *buf, size_t cap);
+/* "64512:100 no-export" into buf; cut with "..." where it does not fit. */
+const char *bgp_attrs_communities_text(const struct bgp_attrs *a, char *buf, size_t cap);
+/* The AS that the route comes from, the last of the path; 0: the path is empty (it is our own AS's). */
+uint32_t bgp_attrs_origin_as(const struct bgp_attrs *a);
+
+/* Communities (RFC 1997), here as in the wire: 64512:100 is 64512 << 16 | 100. c is one of these where the bits in
+ * mask agree. */
+struct bgp_community_match {
+	uint32_t value, mask;
+};
+bool bgp_attrs_has_community(const struct bgp_attrs *a, const struct bgp_community_match *any, size_t n);
+
+/* What a policy changes in a set; everything is borrowed. */
+struct bgp_attr_edit {
+	bool has_local_pref, has_med, has_next_hop;
+	bool replace;                                /* add is all that stays of the communities */
+	uint32_t local_pref, med;
+	struct addr next_hop;                        /* zero: ours */
+	const uint32_t *prepend;                     /* the first is leftmost then */
+	const uint32_t *add;
+	const struct bgp_community_match *remove;
+	size_t prepend_count, add_count, remove_count;
+};
+/* The set that a becomes by e, as an owned reference: a itself where nothing is different. Communities that were
+ * changed are in order and each there once. NULL: out of memory, or too long to keep. attr_edit.c */
+struct bgp_attrs *bgp_attrs_edit(struct bgp_attrs *a, const struct bgp_attr_edit *e);
 
 /* How a session wants its attributes. */
 struct bgp_export {
@@ -92,6 +119,7 @@ struct bgp_export {
 	uint32_t local_asn;
 	struct addr next_hop_self[BGP_FAMILIES];  /* zero: we have none to offer for this family */
 	struct addr link_local_self;              /* goes along with an IPv6 next hop of ours (RFC 2545); zero: not */
+	bool keep_med, keep_next_hop;             /* the set's own go to external peers too: a policy put them there */
 };
 /* What an UPDATE of one family carries for a set: the block, and the next hop. */
 struct bgp_words {

@@ -89,7 +89,8 @@ static bool copied(const struct bgp_attr_item *item, const struct bgp_export *e)
 	case BGP_ATTR_NEXT_HOP:
 	case BGP_ATTR_LOCAL_PREF:
 		return false;
-	case BGP_ATTR_MED: /* not to be passed on to another AS: RFC 4271 section 5.1.4 */
+	case BGP_ATTR_MED: /* not to be passed on to another AS, unless it is meant for it: RFC 4271 section 5.1.4 */
+		return e->ibgp || e->keep_med;
 	case BGP_ATTR_ORIGINATOR_ID:
 	case BGP_ATTR_CLUSTER_LIST:
 		return e->ibgp;
@@ -103,7 +104,7 @@ static bool copied(const struct bgp_attr_item *item, const struct bgp_export *e)
 static void choose_next_hop(const struct bgp_attrs *a, const struct bgp_export *e, enum bgp_family family,
 			    struct bgp_words *words)
 {
-	bool self = !e->ibgp || addr_is_zero(&a->next_hop) || addr_is_link_local(&a->next_hop);
+	bool self = !(e->ibgp || e->keep_next_hop) || addr_is_zero(&a->next_hop) || addr_is_link_local(&a->next_hop);
 	words->next_hop = self ? e->next_hop_self[family] : a->next_hop;
 	words->link_local = self ? e->link_local_self : (struct addr){{0}};
 }

@@ -35,6 +35,8 @@ struct bgp_attr_item {
 /* The next attribute of block. False at the end and where the framing is broken; block->failed tells
  * which. */
 bool bgp_attr_next(struct cursor *block, struct bgp_attr_item *out);
+/* The value of the first attribute with this code; empty where there is none. */
+struct cursor bgp_attrs_value(const struct bgp_attrs *a, uint8_t code);
 /* Header with the shortest length form, and the value. */
 void bgp_attr_put(struct writer *w, uint8_t flags, uint8_t code, const void *value, size_t len);
 

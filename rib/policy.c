@@ -8,11 +8,34 @@ static bool inside(const struct prefix *p, const struct prefix *set, size_t n)
 	return false;
 }
 
+/* Ours, or the default route. */
+static bool is_guarded(const struct rib_import_context *ctx, const struct prefix *p)
+{
+	return prefix_is_default(p) || inside(p, ctx->own, ctx->own_count);
+}
+
 bool rib_import_accepts(enum rib_import policy, const struct rib_import_context *ctx, const struct prefix *p)
 {
-	if (policy == RIB_IMPORT_NONE || prefix_is_default(p) || inside(p, ctx->own, ctx->own_count))
+	if (policy == RIB_IMPORT_NONE || is_guarded(ctx, p))
 		return false;
 	return policy == RIB_IMPORT_ALL || inside(p, ctx->cluster, ctx->cluster_count);
+}
+
+bool rib_import_run(const struct rib_policy *policy, struct rib_policy_cache *cache, const struct rib_import_context *ctx,
+		    const struct rib_policy_subject *s, struct bgp_attrs *in, struct bgp_attrs **out)
+{
+	struct rib_policy_trace trace;
+	if (rib_policy_run_cached(policy, cache, s, in, out, &trace) == RIB_REJECT)
+		return false;
+	return !is_guarded(ctx, s->prefix) || rib_rule_names(policy, trace.rule, s->prefix);
+}
+
+bool rib_import_keeps(enum rib_import policy, const struct rib_policy *written, const struct rib_import_context *ctx,
+		      const struct prefix *p)
+{
+	if (policy == RIB_IMPORT_WRITTEN)
+		return !is_guarded(ctx, p) || rib_policy_names(written, p);
+	return rib_import_accepts(policy, ctx, p);
 }
 
 bool rib_export_accepts(enum rib_export policy, bool to_ibgp, const struct rib_entry *e)
@@ -31,13 +54,19 @@ bool rib_export_accepts(enum rib_export policy, bool to_ibgp, const struct rib_e
 const char *rib_import_name(enum rib_import policy)
 {
 	static const char *const names[] = {
-		[RIB_IMPORT_CLUSTER] = "cluster", [RIB_IMPORT_ALL] = "all", [RIB_IMPORT_NONE] = "none"};
+		[RIB_IMPORT_CLUSTER] = "cluster",
+		[RIB_IMPORT_ALL] = "all",
+		[RIB_IMPORT_NONE] = "none",
+		[RIB_IMPORT_WRITTEN] = "written"};
 	return names[policy];
 }
 
 const char *rib_export_name(enum rib_export policy)
 {
 	static const char *const names[] = {
-		[RIB_EXPORT_PODS] = "pods", [RIB_EXPORT_ALL] = "all", [RIB_EXPORT_NONE] = "none"};
+		[RIB_EXPORT_PODS] = "pods",
+		[RIB_EXPORT_ALL] = "all",
+		[RIB_EXPORT_NONE] = "none",
+		[RIB_EXPORT_WRITTEN] = "written"};
 	return names[policy];
 }

@@ -1,0 +1,252 @@
+/* From a set and what a policy wants of it to another set. The wire form is made anew: each attribute stays in its
+ * place, one that was not there comes before the first with a higher code, and what is not edited is copied byte by
+ * byte, so that an edit that changes nothing gives the same set.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bgp/attr.h"
+#include "bgp/attr_private.h"
+#include "bgp/message.h"
+
+enum { WIRE_MAX = 4 * BGP_MESSAGE_MAX, COMMUNITIES_MAX = WIRE_MAX / 4 };
+enum { NO_EXPORT = 0xffffff01, NO_ADVERTISE = 0xffffff02, NO_EXPORT_SUBCONFED = 0xffffff03 };
+
+struct editor {
+	const struct bgp_attrs *old;
+	const struct bgp_attr_edit *edit;
+	struct writer w;
+	uint8_t bytes[WIRE_MAX];
+	struct bgp_attrs set;      /* the fields of the new one; its wire is bytes */
+};
+
+/* NULL where the old set has no such attribute. */
+typedef void edit_fn(struct editor *ed, const struct bgp_attr_item *old);
+
+static void keep(struct editor *ed, const struct bgp_attr_item *old)
+{
+	if (old)
+		bgp_attr_put(&ed->w, old->flags & 0xf0, old->code, old->value.p, cursor_left(&old->value));
+}
+
+static void put_u32(struct editor *ed, uint8_t flags, uint8_t code, uint32_t v)
+{
+	uint8_t b[4];
+	struct writer w = writer_of(b, sizeof b);
+	writer_u32(&w, v);
+	bgp_attr_put(&ed->w, flags, code, b, sizeof b);
+}
+
+/* Segments of up to 255; the first one may go on in what was there. */
+static void put_prepended(struct writer *w, struct cursor path, const uint32_t *at, size_t n)
+{
+	struct cursor rest = path;
+	unsigned head = cursor_left(&path) && cursor_u8(&rest) == BGP_SEG_SEQUENCE ? cursor_u8(&rest) : 255;
+	size_t join = n < 255u - head ? n : 255u - head;
+	for (size_t left = n - join, first = left % 255 ? left % 255 : 255; left; left -= first, first = 255) {
+		writer_u8(w, BGP_SEG_SEQUENCE);
+		writer_u8(w, (uint8_t)first);
+		for (size_t i = 0; i < first; i++)
+			writer_u32(w, *at++);
+	}
+	if (join) {
+		writer_u8(w, BGP_SEG_SEQUENCE);
+		writer_u8(w, (uint8_t)(head + join));
+		for (size_t i = 0; i < join; i++)
+			writer_u32(w, *at++);
+		path = rest;
+	}
+	writer_bytes(w, path.p, cursor_left(&path));
+}
+
+static void edit_as_path(struct editor *ed, const struct bgp_attr_item *old)
+{
+	static const uint8_t nothing[1];
+	uint8_t bytes[WIRE_MAX];
+	struct writer p = writer_of(bytes, sizeof bytes);
+	size_t n = ed->edit->prepend_count;
+	put_prepended(&p, old ? old->value : cursor_of(nothing, 0), ed->edit->prepend, n);
+	ed->w.failed |= !writer_ok(&p);
+	bgp_attr_put(&ed->w, BGP_FLAG_TRANSITIVE, BGP_ATTR_AS_PATH, bytes, writer_len(&p));
+	ed->set.as_path_len = (uint16_t)writer_len(&p);
+	ed->set.as_path_at = (uint16_t)(writer_len(&ed->w) - writer_len(&p));
+	if (n) {
+		ed->set.first_as = ed->edit->prepend[0];
+		ed->set.as_count = (uint16_t)(ed->old->as_count + n);
+	}
+}
+
+/* NEXT_HOP in the wire is for sets that have none from MP_REACH_NLRI. */
+static void edit_next_hop(struct editor *ed, const struct bgp_attr_item *old)
+{
+	const struct addr *nh = &ed->edit->next_hop;
+	if (!ed->edit->has_next_hop) {
+		keep(ed, old);
+		return;
+	}
+	bool classic = old && !(ed->old->context & BGP_ATTR_MP_NEXT_HOP) && addr_is_v4(nh) && !addr_is_zero(nh);
+	ed->set.next_hop = *nh;
+	ed->set.context &= (uint8_t)~BGP_ATTR_MP_NEXT_HOP;
+	if (classic)
+		bgp_attr_put(&ed->w, BGP_FLAG_TRANSITIVE, BGP_ATTR_NEXT_HOP, nh->b + 12, 4);
+	else if (!addr_is_zero(nh))
+		ed->set.context |= BGP_ATTR_MP_NEXT_HOP;
+}
+
+static void edit_med(struct editor *ed, const struct bgp_attr_item *old)
+{
+	if (!ed->edit->has_med) {
+		keep(ed, old);
+		return;
+	}
+	put_u32(ed, BGP_FLAG_OPTIONAL, BGP_ATTR_MED, ed->edit->med);
+	ed->set.med = ed->edit->med;
+	ed->set.has_med = true;
+}
+
+/* The default of a session that has no LOCAL_PREF is not written. */
+static void edit_local_pref(struct editor *ed, const struct bgp_attr_item *old)
+{
+	bool ibgp = ed->old->context & BGP_ATTR_IBGP;
+	if (!ed->edit->has_local_pref) {
+		keep(ed, old);
+		return;
+	}
+	ed->set.local_pref = ed->edit->local_pref;
+	ed->set.context &= (uint8_t)~BGP_ATTR_EDITED;
+	if (!ibgp && ed->edit->local_pref == BGP_DEFAULT_LOCAL_PREF)
+		return;
+	put_u32(ed, BGP_FLAG_TRANSITIVE, BGP_ATTR_LOCAL_PREF, ed->edit->local_pref);
+	if (!ibgp)
+		ed->set.context |= BGP_ATTR_EDITED;
+}
+
+static bool removed(const struct bgp_attr_edit *e, uint32_t c)
+{
+	for (size_t i = 0; i < e->remove_count; i++)
+		if ((c & e->remove[i].mask) == e->remove[i].value)
+			return true;
+	return e->replace;
+}
+
+static int by_value(const void *va, const void *vb)
+{
+	const uint32_t *a = va, *b = vb;
+	return *a < *b ? -1 : *a > *b;
+}
+
+static size_t sort_unique(uint32_t *at, size_t n)
+{
+	size_t kept = 0;
+	qsort(at, n, sizeof *at, by_value);
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || at[kept - 1] != at[i])
+			at[kept++] = at[i];
+	return kept;
+}
+
+static bool holds(const uint32_t *sorted, size_t n, uint32_t c)
+{
+	return bsearch(&c, sorted, n, sizeof c, by_value);
+}
+
+/* The communities after the edit, sorted, each once; *same: they are the ones that were there. */
+static size_t edited_communities(const struct bgp_attr_edit *e, struct cursor old, uint32_t list[COMMUNITIES_MAX], bool *same)
+{
+	uint32_t was[COMMUNITIES_MAX];
+	size_t n = 0, old_count = 0;
+	while (cursor_left(&old) >= 4 && old_count < COMMUNITIES_MAX / 2) {
+		was[old_count] = cursor_u32(&old);
+		if (!removed(e, was[old_count]))
+			list[n++] = was[old_count];
+		old_count++;
+	}
+	for (size_t i = 0; i < e->add_count && n < COMMUNITIES_MAX; i++)
+		list[n++] = e->add[i];
+	n = sort_unique(list, n);
+	*same = n == sort_unique(was, old_count);
+	for (size_t i = 0; i < n && *same; i++)
+		*same = holds(was, n, list[i]);
+	return n;
+}
+
+static void note_well_known(struct bgp_attrs *set, const uint32_t *list, size_t n)
+{
+	set->no_export = holds(list, n, NO_EXPORT) || holds(list, n, NO_EXPORT_SUBCONFED);
+	set->no_advertise = holds(list, n, NO_ADVERTISE);
+}
+
+static void edit_communities(struct editor *ed, const struct bgp_attr_item *old)
+{
+	enum { FLAGS = BGP_FLAG_OPTIONAL | BGP_FLAG_TRANSITIVE };
+	uint32_t list[COMMUNITIES_MAX];
+	uint8_t bytes[sizeof list];
+	struct writer w = writer_of(bytes, sizeof bytes);
+	bool same;
+	size_t n = edited_communities(ed->edit, old ? old->value : cursor_of(bytes, 0), list, &same);
+	if (same) { /* in the order in which they came */
+		keep(ed, old);
+		return;
+	}
+	note_well_known(&ed->set, list, n);
+	for (size_t i = 0; i < n; i++)
+		writer_u32(&w, list[i]);
+	if (n)
+		bgp_attr_put(&ed->w, old ? old->flags & 0xf0 : FLAGS, BGP_ATTR_COMMUNITIES, bytes, writer_len(&w));
+}
+
+/* By code. */
+static const struct {
+	uint8_t code;
+	edit_fn *edit;
+} edits[] = {
+	{BGP_ATTR_AS_PATH, edit_as_path},       {BGP_ATTR_NEXT_HOP, edit_next_hop},       {BGP_ATTR_MED, edit_med},
+	{BGP_ATTR_LOCAL_PREF, edit_local_pref}, {BGP_ATTR_COMMUNITIES, edit_communities},
+};
+enum { EDITS = sizeof edits / sizeof *edits };
+
+static bool has(const struct bgp_attrs *a, uint8_t code)
+{
+	struct cursor block = cursor_of(a->wire, a->wire_len);
+	struct bgp_attr_item item;
+	while (bgp_attr_next(&block, &item))
+		if (item.code == code)
+			return true;
+	return false;
+}
+
+/* What the old set has none of and what belongs before code. */
+static void insert_before(struct editor *ed, unsigned *next, unsigned code)
+{
+	for (; *next < EDITS && edits[*next].code < code; ++*next)
+		if (!has(ed->old, edits[*next].code))
+			edits[*next].edit(ed, NULL);
+}
+
+static edit_fn *edit_of(uint8_t code)
+{
+	for (unsigned i = 0; i < EDITS; i++)
+		if (edits[i].code == code)
+			return edits[i].edit;
+	return keep;
+}
+
+struct bgp_attrs *bgp_attrs_edit(struct bgp_attrs *a, const struct bgp_attr_edit *e)
+{
+	struct editor ed;
+	struct cursor block = cursor_of(a->wire, a->wire_len);
+	struct bgp_attr_item item;
+	unsigned next = 0;
+	ed.old = a;
+	ed.edit = e;
+	ed.set = *a;
+	ed.w = writer_of(ed.bytes, sizeof ed.bytes);
+	while (bgp_attr_next(&block, &item)) {
+		insert_before(&ed, &next, item.code);
+		edit_of(item.code)(&ed, &item);
+	}
+	insert_before(&ed, &next, 256);
+	if (!writer_ok(&ed.w))
+		return NULL;
+	return bgp_attrs_intern(a->table, &ed.set, ed.bytes, writer_len(&ed.w));
+}
