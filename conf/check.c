@@ -138,6 +138,30 @@ static void check_ttl(const struct check *k, const struct placed_peer *p)
 		peer_error(k, p, "multihop", "not together with ttl-security, which says already how far the peer may be");
 }
 
+static void check_named(const struct check *k, const struct placed_peer *p, const char *key, const char *name)
+{
+	char text[sizeof((struct conf_error *)NULL)->text];
+	const struct conf *c = k->conf;
+	if (!name || conf_policy_find(c, name))
+		return;
+	int n = snprintf(text, sizeof text, "found \"%s\", expected %s; there %s", name, conf_key_find("peers[]", key)->expected,
+			 c->policy_count ? "are" : "is no policy of your own");
+	for (size_t i = 0; i < c->policy_count && n > 0 && (size_t)n < sizeof text; i++)
+		n += snprintf(text + n, sizeof text - (size_t)n, "%s %s", i ? "," : "", c->policies[i].name ? c->policies[i].name : "?");
+	peer_error(k, p, key, text);
+}
+
+/* "next-hop: self" on a route that comes in would send packets for it to ourselves. */
+static void check_import_sets(const struct check *k, const struct placed_peer *p)
+{
+	const struct conf_rules *policy = conf_policy_find(k->conf, p->peer->import_policy);
+	for (size_t i = 0; policy && i < policy->rule_count; i++)
+		if (policy->rules[i].set.next_hop_kind == CONF_NEXT_HOP_SELF) {
+			peer_error(k, p, "import", "the policy has a rule that sets next-hop: self, which is for export only");
+			return;
+		}
+}
+
 static void check_peer(const struct check *k, const struct placed_peer *p)
 {
 	if (p->tree->kind != CONF_TREE_MAP)
@@ -147,6 +171,9 @@ static void check_peer(const struct check *k, const struct placed_peer *p)
 		peer_error(k, p, "asn", "missing, expected an AS number, external or internal");
 	check_policy(k, p);
 	check_ttl(k, p);
+	check_named(k, p, "import", p->peer->import_policy);
+	check_named(k, p, "export", p->peer->export_policy);
+	check_import_sets(k, p);
 }
 
 static void check_node(const struct check *k)
@@ -182,6 +209,7 @@ void conf_check(const struct conf *c, const struct conf_tree *root, struct conf_
 	struct check k = {c, root, errors};
 	check_node(&k);
 	check_peers(&k);
+	conf_check_policies(c, root, errors);
 }
 
 /* The secret counts, not where it is. */

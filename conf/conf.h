@@ -12,7 +12,7 @@
 
 enum conf_asn_kind { CONF_ASN_NUMBER, CONF_ASN_EXTERNAL, CONF_ASN_INTERNAL };
 /* CONF_POLICY_UNSET: import takes what is inside cluster-cidrs or the directory; export sends pods */
-enum conf_policy { CONF_POLICY_UNSET, CONF_POLICY_ALL, CONF_POLICY_NONE, CONF_POLICY_PODS };
+enum conf_policy { CONF_POLICY_UNSET, CONF_POLICY_ALL, CONF_POLICY_NONE, CONF_POLICY_PODS, CONF_POLICY_NAMED };
 
 struct conf_peer {
 	char *name;
@@ -28,12 +28,84 @@ struct conf_peer {
 	char *password_file; /* NULL: none */
 	char *password;      /* what the file says, for TCP-MD5; NULL: none, or read from text in memory */
 	uint8_t ttl_security, multihop; /* hops; 0: not set. Never both */
+	char *import_policy, *export_policy; /* the names where CONF_POLICY_NAMED; else NULL */
 	unsigned line; /* where it stands in the file, for messages */
 };
 
 struct conf_prefixes {
 	struct prefix *at;
 	size_t count;
+};
+
+/* Prefixes inside prefix whose length is in min..max (counted like prefix.len). */
+struct conf_range {
+	struct prefix prefix;
+	uint8_t min, max;
+};
+
+/* A community where the bits in mask agree. */
+struct conf_community {
+	uint32_t value, mask;
+};
+
+struct conf_ranges {
+	struct conf_range *at;
+	size_t count;
+};
+struct conf_communities {
+	struct conf_community *at;
+	size_t count;
+	bool given; /* also where it is empty */
+};
+struct conf_numbers {
+	uint32_t *at;
+	size_t count;
+};
+struct conf_names {
+	char **at;
+	size_t count;
+};
+struct conf_optional {
+	bool given;
+	uint32_t value;
+};
+struct conf_lengths {
+	bool given;
+	uint16_t min, max;
+};
+enum conf_family { CONF_FAMILY_ANY, CONF_FAMILY_IPV4, CONF_FAMILY_IPV6 };
+enum conf_source { CONF_SOURCE_ANY, CONF_SOURCE_LOCAL, CONF_SOURCE_BGP };
+enum conf_action { CONF_ACTION_MISSING, CONF_ACTION_ACCEPT, CONF_ACTION_REJECT, CONF_ACTION_NEXT };
+enum conf_next_hop { CONF_NEXT_HOP_KEPT, CONF_NEXT_HOP_SELF, CONF_NEXT_HOP_ADDRESS };
+
+/* What a rule does not say is empty or "any". */
+struct conf_rule {
+	struct {
+		struct conf_ranges prefixes;
+		struct conf_communities community;
+		struct conf_numbers origin_as;
+		struct conf_prefixes next_hop;
+		struct conf_names peer;
+		struct conf_lengths path_length;
+		enum conf_family family;
+		enum conf_source source;
+	} match;
+	struct {
+		struct conf_optional local_pref, med;
+		struct conf_numbers prepend; /* the numbers, or */
+		uint32_t prepend_own;        /* how often our own */
+		struct conf_communities add, remove, replace; /* mask is all ones but in remove */
+		enum conf_next_hop next_hop_kind;
+		struct addr next_hop;
+	} set;
+	enum conf_action action;
+};
+
+struct conf_rules {
+	char *name;
+	char *text;  /* all that was written about it, for comparing */
+	struct conf_rule *rules;
+	size_t rule_count;
 };
 
 struct conf {
@@ -50,6 +122,8 @@ struct conf {
 	} pods;
 	struct conf_peer *peers;
 	size_t peer_count;
+	struct conf_rules *policies;
+	size_t policy_count;
 	struct {
 		bool install;
 		uint32_t table;           /* "main" is 254 */
@@ -81,5 +155,7 @@ void conf_free(struct conf *c);
 void conf_errors_fini(struct conf_errors *errors);
 /* "file:line:column: path: text" into buf. */
 const char *conf_error_format(const struct conf_error *e, const char *file, char *buf, size_t cap);
+/* NULL where no policy is called name (NULL is fine). */
+const struct conf_rules *conf_policy_find(const struct conf *c, const char *name);
 /* Same settings for a session, so that a reload may keep it; import, export and max-prefixes can change under it. */
 bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b);

@@ -13,6 +13,8 @@
 enum conf_key_type {
 	CONF_KEY_MAP,        /* a section: its keys are rows of their own */
 	CONF_KEY_PEERS,      /* a list of maps */
+	CONF_KEY_POLICIES,   /* the same */
+	CONF_KEY_RULES,      /* the same */
 	CONF_KEY_UINT,       /* a number min..max, in a field of size bytes */
 	CONF_KEY_ASN,
 	CONF_KEY_TABLE,      /* a number, or main */
@@ -29,6 +31,16 @@ enum conf_key_type {
 	CONF_KEY_IMPORT,
 	CONF_KEY_EXPORT,
 	CONF_KEY_SECRET_FILE, /* a path that no message quotes: people write the secret itself there */
+	CONF_KEY_RANGES,     /* "10.0.0.0/8 ge 16 le 24" */
+	CONF_KEY_COMMUNITIES, /* with * where min is 1 */
+	CONF_KEY_ASNS,
+	CONF_KEY_NETWORKS,   /* prefixes of any length and kind */
+	CONF_KEY_NAMES,
+	CONF_KEY_LENGTHS,    /* "ge 2 le 5", at most max */
+	CONF_KEY_WORD,       /* one of words, as an enum that begins with "not given" */
+	CONF_KEY_OPTIONAL,   /* a number min..max, or not given */
+	CONF_KEY_PREPEND,    /* AS numbers, or how often our own, at most max */
+	CONF_KEY_NEXT_HOP,
 	CONF_KEY_LATER,      /* known, "not supported yet"; what is inside is not looked at */
 };
 
@@ -41,7 +53,8 @@ struct conf_key {
 	const char *value;        /* the default, read like a value from the file; NULL: none */
 	const char *otherwise;    /* the default in words where it is no constant */
 	const char *help;
-	size_t offset, size;      /* in struct conf, or in struct conf_peer below peers[] */
+	const char *words[4];     /* of a CONF_KEY_WORD */
+	size_t offset, size;      /* in struct conf, struct conf_peer below peers[], and so on */
 };
 
 extern const struct conf_key conf_keys[];
@@ -68,3 +81,7 @@ void conf_check(const struct conf *c, const struct conf_tree *root, struct conf_
 typedef void conf_secrets_fn(struct conf *c, const struct conf_tree *root, struct conf_errors *errors);
 struct conf *conf_load_text_with(const char *text, size_t len, const char *hostname, conf_secrets_fn *read_secrets,
 				 struct conf_errors *errors);
+
+/* policies.c: the same for policies, and their end. */
+void conf_check_policies(const struct conf *c, const struct conf_tree *root, struct conf_errors *errors);
+void conf_policies_free(struct conf_rules *policies, size_t n);

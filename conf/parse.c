@@ -72,24 +72,85 @@ static bool expect_kind(const struct walk *w, const struct conf_tree *t, enum co
 	return !t->fault && t->kind == kind;
 }
 
-/* A member of conf->peers for each item, also for a broken one: indices must agree. */
-static void read_peers(const struct walk *w, const struct conf_key *key, const struct conf_tree *list, const char *path)
+/* A list of maps. */
+struct list_of {
+	const char *schema, *item; /* item: what is expected */
+	size_t size;
+};
+
+/* A member of the array for each item, also for a broken one: indices must agree. before, where given, is told of each
+ * member before it is read. */
+static void read_list(const struct walk *w, const struct list_of *of, const struct conf_tree *list, const char *path,
+		      void *array, size_t *count, void (*before)(void *member, const struct conf_tree *t))
 {
 	char item_path[PATH_MAX_TEXT];
-	struct conf *c = w->conf;
-	if (!expect_kind(w, list, CONF_TREE_LIST, path, key->expected))
-		return;
-	c->peers = conf_grab(list->count, sizeof *c->peers);
 	for (const struct conf_tree *t = list->first; t; t = t->next) {
-		struct conf_peer *peer = &c->peers[c->peer_count];
-		peer->ipv4 = peer->ipv6 = true;
-		snprintf(item_path, sizeof item_path, "%.100s[%zu]", path, c->peer_count++);
-		struct walk inner = {c, w->errors, "peers[]", item_path, peer};
-		peer->line = t->at.line;
-		fill_defaults("peers[]", peer);
-		if (expect_kind(w, t, CONF_TREE_MAP, item_path, "a map with address and asn"))
+		void *member = (char *)array + *count * of->size;
+		snprintf(item_path, sizeof item_path, "%.100s[%zu]", path, (*count)++);
+		struct walk inner = {w->conf, w->errors, of->schema, item_path, member};
+		if (before)
+			before(member, t);
+		fill_defaults(of->schema, member);
+		if (expect_kind(w, t, CONF_TREE_MAP, item_path, of->item))
 			read_map(&inner, t);
 	}
+}
+
+static void before_peer(void *member, const struct conf_tree *t)
+{
+	struct conf_peer *peer = member;
+	peer->ipv4 = peer->ipv6 = true;
+	peer->line = t->at.line;
+}
+
+static void read_peers(const struct walk *w, const struct conf_tree *list, const char *path)
+{
+	static const struct list_of of = {"peers[]", "a map with address and asn", sizeof(struct conf_peer)};
+	struct conf *c = w->conf;
+	c->peers = conf_grab(list->count, sizeof *c->peers);
+	read_list(w, &of, list, path, c->peers, &c->peer_count, before_peer);
+}
+
+static void before_policy(void *member, const struct conf_tree *t)
+{
+	((struct conf_rules *)member)->text = conf_tree_text(t);
+}
+
+static void read_policies(const struct walk *w, const struct conf_tree *list, const char *path)
+{
+	static const struct list_of of = {"policies[]", "a map with name and rules", sizeof(struct conf_rules)};
+	struct conf *c = w->conf;
+	c->policies = conf_grab(list->count, sizeof *c->policies);
+	read_list(w, &of, list, path, c->policies, &c->policy_count, before_policy);
+}
+
+static void read_rules(const struct walk *w, const struct conf_tree *list, const char *path)
+{
+	static const struct list_of of = {"policies[].rules[]", "a map with match, set and action", sizeof(struct conf_rule)};
+	struct conf_rules *p = w->base;
+	p->rules = conf_grab(list->count, sizeof *p->rules);
+	read_list(w, &of, list, path, p->rules, &p->rule_count, NULL);
+}
+
+typedef void read_list_fn(const struct walk *w, const struct conf_tree *list, const char *path);
+
+/* NULL: the key is no list of maps. */
+static read_list_fn *list_reader(enum conf_key_type type)
+{
+	static const struct {
+		enum conf_key_type type;
+		read_list_fn *read;
+	} readers[] = {{CONF_KEY_PEERS, read_peers}, {CONF_KEY_POLICIES, read_policies}, {CONF_KEY_RULES, read_rules}};
+	for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+		if (readers[i].type == type)
+			return readers[i].read;
+	return NULL;
+}
+
+static void read_list_member(const struct walk *w, const struct conf_key *key, const struct conf_tree *t, const char *path)
+{
+	if (expect_kind(w, t, CONF_TREE_LIST, path, key->expected))
+		list_reader(key->type)(w, t, path);
 }
 
 static void read_section(const struct walk *w, const struct conf_key *key, const struct conf_tree *t, const char *path)
@@ -114,8 +175,8 @@ static void read_member(const struct walk *w, const struct conf_tree *t)
 		return; /* null: as if it was not there */
 	else if (key->type == CONF_KEY_MAP)
 		read_section(w, key, t, path);
-	else if (key->type == CONF_KEY_PEERS)
-		read_peers(w, key, t, path);
+	else if (list_reader(key->type))
+		read_list_member(w, key, t, path);
 	else
 		conf_value_set(key, t, path, w->base, w->errors);
 }
@@ -169,7 +230,7 @@ static struct conf *conf_from_tree(const struct conf_tree *root, const char *hos
 	struct conf *c = conf_grab(1, sizeof *c);
 	struct walk top = {c, errors, "", "", c};
 	fill_defaults("", c);
-	if (expect_kind(&top, root, CONF_TREE_MAP, "", "a map with node, pods, peers, kernel, control or paths")) {
+	if (expect_kind(&top, root, CONF_TREE_MAP, "", "a map with node, pods, peers, policies, kernel, control or paths")) {
 		read_map(&top, root);
 		fill_derived(c, root, hostname, errors);
 		conf_check(c, root, errors);
@@ -205,6 +266,8 @@ static void free_peer(struct conf_peer *p)
 	free(p->password);
 	free(p->password_file);
 	free(p->name);
+	free(p->import_policy);
+	free(p->export_policy);
 }
 
 void conf_free(struct conf *c)
@@ -214,6 +277,7 @@ void conf_free(struct conf *c)
 	for (size_t i = 0; i < c->peer_count; i++)
 		free_peer(&c->peers[i]);
 	free(c->peers);
+	conf_policies_free(c->policies, c->policy_count);
 	free(c->node.name);
 	free(c->node.addresses);
 	free(c->pods.cidrs.at);

@@ -1,5 +1,6 @@
 #include "conf/tree.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,4 +64,36 @@ const struct conf_tree *conf_tree_given(const struct conf_tree *t, const char *k
 {
 	const struct conf_tree *c = conf_tree_find(t, key);
 	return c && c->kind != CONF_TREE_NULL ? c : NULL;
+}
+
+/* Appends text with its length before it, so that nothing in it can be taken for structure. */
+static void append(char **out, size_t *len, char kind, const char *text)
+{
+	size_t n = strlen(text);
+	*out = realloc(*out, *len + n + 32);
+	if (!*out)
+		abort();
+	*len += (size_t)sprintf(*out + *len, "%c%zu:%s", kind, n, text);
+}
+
+static void append_tree(char **out, size_t *len, const struct conf_tree *t)
+{
+	static const char kinds[] = {
+	    [CONF_TREE_NULL] = '~', [CONF_TREE_SCALAR] = '=', [CONF_TREE_LIST] = '[', [CONF_TREE_MAP] = '{'};
+	append(out, len, kinds[t->kind], t->kind == CONF_TREE_SCALAR ? t->text : "");
+	for (const struct conf_tree *c = t->first; c; c = c->next) {
+		if (c->key)
+			append(out, len, '.', c->key);
+		append_tree(out, len, c);
+	}
+	if (t->kind == CONF_TREE_LIST || t->kind == CONF_TREE_MAP)
+		append(out, len, '}', "");
+}
+
+char *conf_tree_text(const struct conf_tree *t)
+{
+	char *out = NULL;
+	size_t len = 0;
+	append_tree(&out, &len, t);
+	return out;
 }

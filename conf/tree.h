@@ -41,5 +41,8 @@ const struct conf_tree *conf_tree_find(const struct conf_tree *t, const char *ke
 /* The same, but a member that says null counts as not there. */
 const struct conf_tree *conf_tree_given(const struct conf_tree *t, const char *key);
 
+/* All that is in t, in one text that no other tree has; to be freed. */
+char *conf_tree_text(const struct conf_tree *t);
+
 /* yaml.c: NULL where text is not one YAML document; then an error was added. */
 struct conf_tree *conf_yaml_read(const char *text, size_t len, struct conf_errors *errors);

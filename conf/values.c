@@ -6,34 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conf/errors.h"
-#include "conf/keys.h"
-
-struct value {
-	const struct conf_key *key;
-	const struct conf_tree *tree;
-	const char *path;
-	struct conf_errors *errors;
-	void *base;  /* the struct that holds the field */
-	void *field; /* at key->offset in it */
-	bool item;   /* one of a list */
-};
+#include "conf/value.h"
 
 /* hint: "" or a half-sentence that starts with punctuation. */
-static void mismatch(const struct value *v, const char *hint)
+void conf_mismatch(const struct value *v, const char *hint)
 {
 	char found[CONF_QUOTE_MAX + 32];
 	conf_error_add(v->errors, v->tree->at, v->path, "found %s, expected %s%s", conf_tree_describe(v->tree, found),
 		       v->item ? v->key->item : v->key->expected, hint);
 }
 
-static bool is_scalar(const struct value *v)
+bool conf_is_scalar(const struct value *v)
 {
 	return v->tree->kind == CONF_TREE_SCALAR;
 }
 
 /* Text that is meant as a number: plain, decimal, without sign or leading zero. */
-static bool number_from(const char *text, uint64_t *out)
+bool conf_number_from(const char *text, uint64_t *out)
 {
 	size_t digits = strspn(text, "0123456789");
 	if (digits == 0 || digits > 18 || text[digits] != '\0' || (text[0] == '0' && digits > 1))
@@ -42,12 +31,12 @@ static bool number_from(const char *text, uint64_t *out)
 	return true;
 }
 
-static bool number_or_mismatch(const struct value *v, uint64_t min, uint64_t max, uint64_t *out)
+bool conf_number(const struct value *v, uint64_t min, uint64_t max, uint64_t *out)
 {
-	bool number = is_scalar(v) && number_from(v->tree->text, out);
+	bool number = conf_is_scalar(v) && conf_number_from(v->tree->text, out);
 	if (number && !v->tree->quoted && *out >= min && *out <= max)
 		return true;
-	mismatch(v, number && v->tree->quoted ? ": take the quotes away" : "");
+	conf_mismatch(v, number && v->tree->quoted ? ": take the quotes away" : "");
 	return false;
 }
 
@@ -68,17 +57,17 @@ static void store_uint(const struct value *v, uint64_t n)
 static void set_uint(const struct value *v)
 {
 	uint64_t n;
-	if (number_or_mismatch(v, v->key->min, v->key->max, &n))
+	if (conf_number(v, v->key->min, v->key->max, &n))
 		store_uint(v, n);
 }
 
-static bool asn_or_mismatch(const struct value *v, uint32_t *out)
+bool conf_asn(const struct value *v, uint32_t *out)
 {
 	uint64_t n;
-	if (!number_or_mismatch(v, 0, UINT32_MAX, &n))
+	if (!conf_number(v, 0, UINT32_MAX, &n))
 		return false;
 	if (n == 0 || n == UINT32_MAX || n == 23456) {
-		mismatch(v, n == 23456 ? "; 23456 is AS_TRANS (RFC 6793), nobody's own"
+		conf_mismatch(v, n == 23456 ? "; 23456 is AS_TRANS (RFC 6793), nobody's own"
 				       : "; 0 and 4294967295 are reserved");
 		return false;
 	}
@@ -88,25 +77,25 @@ static bool asn_or_mismatch(const struct value *v, uint32_t *out)
 
 static void set_asn(const struct value *v)
 {
-	asn_or_mismatch(v, v->field);
+	conf_asn(v, v->field);
 }
 
 static void set_peer_asn(const struct value *v)
 {
 	struct conf_peer *peer = v->base;
-	const char *text = is_scalar(v) ? v->tree->text : "";
+	const char *text = conf_is_scalar(v) ? v->tree->text : "";
 	if (strcmp(text, "external") == 0)
 		peer->asn_kind = CONF_ASN_EXTERNAL;
 	else if (strcmp(text, "internal") == 0)
 		peer->asn_kind = CONF_ASN_INTERNAL;
 	else
-		asn_or_mismatch(v, &peer->asn);
+		conf_asn(v, &peer->asn);
 }
 
 static void set_table(const struct value *v)
 {
 	enum { TABLE_MAIN = 254 };
-	if (is_scalar(v) && strcmp(v->tree->text, "main") == 0)
+	if (conf_is_scalar(v) && strcmp(v->tree->text, "main") == 0)
 		store_uint(v, TABLE_MAIN);
 	else
 		set_uint(v);
@@ -114,12 +103,12 @@ static void set_table(const struct value *v)
 
 static void set_bool(const struct value *v)
 {
-	bool yes = is_scalar(v) && strcmp(v->tree->text, "true") == 0;
-	bool no = is_scalar(v) && strcmp(v->tree->text, "false") == 0;
+	bool yes = conf_is_scalar(v) && strcmp(v->tree->text, "true") == 0;
+	bool no = conf_is_scalar(v) && strcmp(v->tree->text, "false") == 0;
 	if ((yes || no) && !v->tree->quoted)
 		*(bool *)v->field = yes;
 	else
-		mismatch(v, yes || no ? ": take the quotes away" : "");
+		conf_mismatch(v, yes || no ? ": take the quotes away" : "");
 }
 
 /* "90s", "500ms", "2m", "1h", or a bare 0. */
@@ -135,7 +124,7 @@ static bool duration_ms(const char *text, uint64_t *out)
 		return false;
 	memcpy(digits, text, n);
 	digits[n] = '\0';
-	if (!number_from(digits, out))
+	if (!conf_number_from(digits, out))
 		return false;
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
 		if (strcmp(text + n, units[i].unit) == 0) {
@@ -149,13 +138,13 @@ static bool duration_ms(const char *text, uint64_t *out)
 static void set_seconds(const struct value *v)
 {
 	uint64_t ms, bare;
-	if (!is_scalar(v) || !duration_ms(v->tree->text, &ms)) {
-		bool no_unit = is_scalar(v) && number_from(v->tree->text, &bare);
-		mismatch(v, no_unit ? ": the unit is missing" : "");
+	if (!conf_is_scalar(v) || !duration_ms(v->tree->text, &ms)) {
+		bool no_unit = conf_is_scalar(v) && conf_number_from(v->tree->text, &bare);
+		conf_mismatch(v, no_unit ? ": the unit is missing" : "");
 	} else if (ms % 1000) {
-		mismatch(v, ": whole seconds only");
+		conf_mismatch(v, ": whole seconds only");
 	} else if (ms && (ms / 1000 < v->key->min || ms / 1000 > v->key->max)) {
-		mismatch(v, "");
+		conf_mismatch(v, "");
 	} else {
 		store_uint(v, ms / 1000);
 	}
@@ -178,10 +167,10 @@ static void replace_text(const struct value *v)
 
 static void set_name(const struct value *v)
 {
-	if (is_scalar(v) && conf_name_ok(v->tree->text))
+	if (conf_is_scalar(v) && conf_name_ok(v->tree->text))
 		replace_text(v);
 	else
-		mismatch(v, "");
+		conf_mismatch(v, "");
 }
 
 static bool has_control(const char *text)
@@ -194,17 +183,17 @@ static bool has_control(const char *text)
 
 static void set_path(const struct value *v)
 {
-	const char *text = is_scalar(v) ? v->tree->text : "";
+	const char *text = conf_is_scalar(v) ? v->tree->text : "";
 	if (*text == '/' && strlen(text) <= v->key->max && !has_control(text))
 		replace_text(v);
 	else
-		mismatch(v, "");
+		conf_mismatch(v, "");
 }
 
 /* What is there may be the secret itself, so no message shows it. */
 static void set_secret_file(const struct value *v)
 {
-	const char *text = is_scalar(v) ? v->tree->text : "";
+	const char *text = conf_is_scalar(v) ? v->tree->text : "";
 	if (*text == '/' && strlen(text) <= v->key->max && !has_control(text))
 		replace_text(v);
 	else
@@ -215,22 +204,22 @@ static void set_secret_file(const struct value *v)
 static void set_router_id(const struct value *v)
 {
 	struct addr a;
-	if (is_scalar(v) && addr_parse(v->tree->text, &a) && addr_is_v4(&a) && !strchr(v->tree->text, ':') &&
+	if (conf_is_scalar(v) && addr_parse(v->tree->text, &a) && addr_is_v4(&a) && !strchr(v->tree->text, ':') &&
 	    !addr_is_zero(&a))
 		*(uint32_t *)v->field = addr_to_v4(&a);
 	else
-		mismatch(v, "");
+		conf_mismatch(v, "");
 }
 
-static bool address_or_mismatch(const struct value *v, struct addr *out)
+bool conf_address(const struct value *v, struct addr *out)
 {
 	struct addr a;
-	if (!is_scalar(v) || !addr_parse(v->tree->text, &a)) {
-		mismatch(v, is_scalar(v) && strchr(v->tree->text, '/') ? ": an address has no length" : "");
+	if (!conf_is_scalar(v) || !addr_parse(v->tree->text, &a)) {
+		conf_mismatch(v, conf_is_scalar(v) && strchr(v->tree->text, '/') ? ": an address has no length" : "");
 		return false;
 	}
 	if (!addr_is_unicast(&a) || (addr_is_v4(&a) && strchr(v->tree->text, ':'))) {
-		mismatch(v, addr_is_unicast(&a) ? ": write IPv4 with dots only"
+		conf_mismatch(v, addr_is_unicast(&a) ? ": write IPv4 with dots only"
 						: ": it is zero, loopback, multicast or reserved");
 		return false;
 	}
@@ -241,16 +230,16 @@ static bool address_or_mismatch(const struct value *v, struct addr *out)
 static void set_address(const struct value *v)
 {
 	struct addr a;
-	if (!address_or_mismatch(v, &a))
+	if (!conf_address(v, &a))
 		return;
 	if (addr_is_link_local(&a) && !addr_is_v4(&a))
-		mismatch(v, ": a link-local address needs its interface, and interface: is not supported yet");
+		conf_mismatch(v, ": a link-local address needs its interface, and interface: is not supported yet");
 	else
 		*(struct addr *)v->field = a;
 }
 
 /* The value for item number i of the list at v; path is a buffer for its path. */
-static struct value item_of(const struct value *v, const struct conf_tree *item, size_t i, char path[128])
+struct value conf_item_of(const struct value *v, const struct conf_tree *item, size_t i, char path[128])
 {
 	struct value r = *v;
 	snprintf(path, 128, "%s[%zu]", v->path, i);
@@ -260,15 +249,15 @@ static struct value item_of(const struct value *v, const struct conf_tree *item,
 	return r;
 }
 
-static bool list_or_mismatch(const struct value *v)
+bool conf_list(const struct value *v)
 {
 	if (v->tree->kind != CONF_TREE_LIST)
-		mismatch(v, is_scalar(v) ? ": put it into [ ]" : "");
+		conf_mismatch(v, conf_is_scalar(v) ? ": put it into [ ]" : "");
 	return v->tree->kind == CONF_TREE_LIST;
 }
 
 /* Reports an item's own fault (an alias, a tag). */
-static bool item_sound(const struct value *item)
+bool conf_item_sound(const struct value *item)
 {
 	if (item->tree->fault)
 		conf_error_add(item->errors, item->tree->at, item->path, "%s", item->tree->fault);
@@ -285,12 +274,12 @@ static void set_addresses(const struct value *v)
 	struct conf *c = v->base;
 	char path[128];
 	size_t n = 0, i = 0;
-	if (!list_or_mismatch(v))
+	if (!conf_list(v))
 		return;
 	struct addr *at = conf_grab(v->tree->count, sizeof *at), *sorted = conf_grab(v->tree->count, sizeof *sorted);
 	for (const struct conf_tree *t = v->tree->first; t; t = t->next) {
-		struct value item = item_of(v, t, i++, path);
-		if (item_sound(&item) && address_or_mismatch(&item, &at[n]))
+		struct value item = conf_item_of(v, t, i++, path);
+		if (conf_item_sound(&item) && conf_address(&item, &at[n]))
 			n++;
 	}
 	memcpy(sorted, at, n * sizeof *at);
@@ -316,18 +305,18 @@ static bool is_pod_space(const struct prefix *p)
 static bool prefix_or_mismatch(const struct value *v, struct prefix *out)
 {
 	char meant[PREFIX_TEXT_MAX], hint[PREFIX_TEXT_MAX + 32];
-	const char *text = is_scalar(v) ? v->tree->text : "";
+	const char *text = conf_is_scalar(v) ? v->tree->text : "";
 	enum prefix_parse how = prefix_parse(text, out);
 	if (how == PREFIX_BAD_TEXT || !strchr(text, '/')) {
-		mismatch(v, how != PREFIX_BAD_TEXT ? ": the /LENGTH is missing" : "");
+		conf_mismatch(v, how != PREFIX_BAD_TEXT ? ": the /LENGTH is missing" : "");
 	} else if ((prefix_is_v4(out) && strchr(text, ':')) || prefix_plen(out) < v->key->min) {
-		mismatch(v, "");
+		conf_mismatch(v, "");
 	} else if (how == PREFIX_HOST_BITS) {
 		snprintf(hint, sizeof hint, ": bits beyond the length are set, %s is probably meant",
 			 prefix_format(out, meant));
-		mismatch(v, hint);
+		conf_mismatch(v, hint);
 	} else if (!is_pod_space(out)) {
-		mismatch(v, ": it is loopback, link-local, multicast or reserved");
+		conf_mismatch(v, ": it is loopback, link-local, multicast or reserved");
 	} else {
 		return true;
 	}
@@ -373,13 +362,13 @@ static void set_prefixes(const struct value *v)
 	struct conf_prefixes *field = v->field;
 	char path[128];
 	size_t n = 0, i = 0;
-	if (!list_or_mismatch(v))
+	if (!conf_list(v))
 		return;
 	struct placed_prefix *placed = conf_grab(v->tree->count, sizeof *placed);
 	struct prefix *at = conf_grab(v->tree->count, sizeof *at);
 	for (const struct conf_tree *t = v->tree->first; t; t = t->next, i++) {
-		struct value item = item_of(v, t, i, path);
-		if (!item_sound(&item) || !prefix_or_mismatch(&item, &at[n]))
+		struct value item = conf_item_of(v, t, i, path);
+		if (!conf_item_sound(&item) || !prefix_or_mismatch(&item, &at[n]))
 			continue;
 		placed[n] = (struct placed_prefix){.prefix = at[n], .tree = t, .index = i};
 		n++;
@@ -392,7 +381,7 @@ static void set_prefixes(const struct value *v)
 
 static bool *family_flag(struct conf_peer *p, const struct value *item)
 {
-	const char *text = is_scalar(item) ? item->tree->text : "";
+	const char *text = conf_is_scalar(item) ? item->tree->text : "";
 	if (strcmp(text, "ipv4") == 0)
 		return &p->ipv4;
 	return strcmp(text, "ipv6") == 0 ? &p->ipv6 : NULL;
@@ -403,47 +392,53 @@ static void set_families(const struct value *v)
 	struct conf_peer *p = v->base;
 	char path[128];
 	size_t i = 0;
-	if (!list_or_mismatch(v))
+	if (!conf_list(v))
 		return;
 	p->ipv4 = p->ipv6 = false;
 	if (v->tree->count == 0)
 		conf_error_add(v->errors, v->tree->at, v->path, "the list is empty, expected %s", v->key->expected);
 	for (const struct conf_tree *t = v->tree->first; t; t = t->next) {
-		struct value item = item_of(v, t, i++, path);
-		bool *flag = item_sound(&item) ? family_flag(p, &item) : NULL;
+		struct value item = conf_item_of(v, t, i++, path);
+		bool *flag = conf_item_sound(&item) ? family_flag(p, &item) : NULL;
 		if (flag && *flag)
 			conf_error_add(v->errors, v->tree->at, v->path, "%s is in the list twice", t->text);
 		else if (flag)
 			*flag = true;
 		else if (!t->fault)
-			mismatch(&item, "");
+			conf_mismatch(&item, "");
 	}
 }
 
-static void set_policy(const struct value *v, bool pods)
+/* What is no built-in policy is a name, which conf_check() looks up. */
+static void set_policy(const struct value *v, bool pods, char **name)
 {
 	static const struct {
 		const char *name;
 		enum conf_policy policy;
 	} policies[] = {{"all", CONF_POLICY_ALL}, {"none", CONF_POLICY_NONE}, {"pods", CONF_POLICY_PODS}};
 	size_t n = pods ? 3 : 2;
-	for (size_t i = 0; is_scalar(v) && i < n; i++) {
+	if (!conf_is_scalar(v) || !conf_name_ok(v->tree->text)) {
+		conf_mismatch(v, "");
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
 		if (strcmp(v->tree->text, policies[i].name) == 0) {
 			*(enum conf_policy *)v->field = policies[i].policy;
 			return;
 		}
 	}
-	mismatch(v, is_scalar(v) ? " (policies of your own are not supported yet)" : "");
+	*(enum conf_policy *)v->field = CONF_POLICY_NAMED;
+	*name = conf_copy(v->tree->text);
 }
 
 static void set_import(const struct value *v)
 {
-	set_policy(v, false);
+	set_policy(v, false, &((struct conf_peer *)v->base)->import_policy);
 }
 
 static void set_export(const struct value *v)
 {
-	set_policy(v, true);
+	set_policy(v, true, &((struct conf_peer *)v->base)->export_policy);
 }
 
 static void (*const setters[])(const struct value *v) = {
@@ -455,6 +450,12 @@ static void (*const setters[])(const struct value *v) = {
     [CONF_KEY_PREFIXES] = set_prefixes, [CONF_KEY_PEER_ASN] = set_peer_asn,
     [CONF_KEY_FAMILIES] = set_families, [CONF_KEY_IMPORT] = set_import,
     [CONF_KEY_EXPORT] = set_export,	[CONF_KEY_SECRET_FILE] = set_secret_file,
+    [CONF_KEY_RANGES] = conf_set_ranges,
+    [CONF_KEY_COMMUNITIES] = conf_set_communities,
+    [CONF_KEY_ASNS] = conf_set_asns,	[CONF_KEY_NETWORKS] = conf_set_networks,
+    [CONF_KEY_NAMES] = conf_set_names,	[CONF_KEY_LENGTHS] = conf_set_lengths,
+    [CONF_KEY_WORD] = conf_set_word,	[CONF_KEY_OPTIONAL] = conf_set_optional,
+    [CONF_KEY_PREPEND] = conf_set_prepend, [CONF_KEY_NEXT_HOP] = conf_set_next_hop,
 };
 
 void conf_value_set(const struct conf_key *key, const struct conf_tree *t, const char *path, void *base,

@@ -39,6 +39,33 @@ static void check_conf(const struct conf *c)
 		demand(!prefix_overlaps(&c->pods.cidrs.at[0], &c->pods.cidrs.at[i]));
 }
 
+static void check_rule(const struct conf_rule *r)
+{
+	demand(r->action != CONF_ACTION_MISSING);
+	for (size_t i = 0; i < r->match.prefixes.count; i++) {
+		const struct conf_range *m = &r->match.prefixes.at[i];
+		demand(m->prefix.len <= m->min && m->min <= m->max && m->max <= 128);
+	}
+	for (size_t i = 0; i < r->set.add.count; i++)
+		demand(r->set.add.at[i].mask == UINT32_MAX);
+	demand(r->match.path_length.min <= r->match.path_length.max);
+	demand(r->set.prepend.count <= 64 && r->set.prepend_own <= 64 && !(r->set.prepend.count && r->set.prepend_own));
+}
+
+static void check_policies(const struct conf *c)
+{
+	for (size_t i = 0; i < c->policy_count; i++) {
+		demand(c->policies[i].text && conf_policy_find(c, c->policies[i].name) == &c->policies[i]);
+		for (size_t j = 0; j < c->policies[i].rule_count; j++)
+			check_rule(&c->policies[i].rules[j]);
+	}
+	for (size_t i = 0; i < c->peer_count; i++) {
+		const struct conf_peer *p = &c->peers[i];
+		demand((p->import == CONF_POLICY_NAMED) == (conf_policy_find(c, p->import_policy) != NULL));
+		demand((p->export == CONF_POLICY_NAMED) == (conf_policy_find(c, p->export_policy) != NULL));
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct conf_errors errors;
@@ -46,8 +73,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	demand((c != NULL) == (errors.count == 0));
 	for (size_t i = 0; i < errors.count; i++)
 		check_error(&errors.at[i]);
-	if (c)
+	if (c) {
 		check_conf(c);
+		check_policies(c);
+	}
 	conf_free(c);
 	conf_errors_fini(&errors);
 	return 0;

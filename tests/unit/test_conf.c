@@ -26,6 +26,9 @@ struct bad {
 
 /* A beginning that is right, so that each case shows one thing: lines 1 and 2. */
 #define NODE "node: {name: n1, asn: 64701, addresses: [10.0.7.1]}\npods: {cluster-cidrs: [10.244.0.0/16]}\n"
+#define RULE(rest) "policies:\n  - name: p\n    rules:\n      - {" rest "}\n"
+#define MATCH(rest) RULE("action: accept, match: {" rest "}")
+#define SET(rest) RULE("action: accept, set: {" rest "}")
 #define PEER(rest) NODE "peers:\n  - {address: 10.0.7.254, asn: 64512, " rest "}\n"
 
 static const struct bad bads[] = {
@@ -78,12 +81,11 @@ static const struct bad bads[] = {
     {"kernel: 5\n", {{1, 9, "kernel", "found \"5\", expected a map"}}},
 
     /* what comes later */
-    {"mesh: {enabled: false}\ntunnel: {}\nkubernetes: null\nnodes: []\npolicies: []\n",
+    {"mesh: {enabled: false}\ntunnel: {}\nkubernetes: null\nnodes: []\n",
      {{1, 1, "mesh", "not supported yet"},
       {2, 1, "tunnel", "not supported yet"},
       {3, 1, "kubernetes", "not supported yet"},
-      {4, 1, "nodes", "not supported yet"},
-      {5, 1, "policies", "not supported yet"}}},
+      {4, 1, "nodes", "not supported yet"}}},
     {"metrics: {}\npods: {mtu: 9000}\n",
      {{1, 1, "metrics", "not supported yet"}, {2, 8, "pods.mtu", "not supported yet"}}},
     {PEER("bfd: {}, max-prefixes: 0"),
@@ -197,9 +199,9 @@ static const struct bad bads[] = {
     {PEER("hold-time: 2999ms"), {{4, 50, "peers[0].hold-time", "whole seconds only"}}},
     {PEER("hold-time: 65536s"), {{4, 50, "peers[0].hold-time", "3s to 65535s"}}},
     {PEER("hold-time: 9"), {{4, 50, "peers[0].hold-time", "the unit is missing"}}},
-    {PEER("import: pods"), {{4, 47, "peers[0].import", "expected all or none"}}},
+    {PEER("import: pods"), {{4, 47, "peers[0].import", "found \"pods\", expected all, none or the name of a policy; there is no policy of your own"}}},
     {PEER("export: mine"),
-     {{4, 47, "peers[0].export", "expected pods, all or none (policies of your own are not supported yet)"}}},
+     {{4, 47, "peers[0].export", "expected pods, all, none or the name of a policy; there is no policy of your own"}}},
     {PEER("password-file: hunter2"), {{4, 54, "peers[0].password-file", "expected an absolute path of a file; what"}}},
     {PEER("password-file: [/x]"), {{4, 54, "peers[0].password-file", "an absolute path of a file"}}},
     {PEER("password: hunter2"), {{4, 39, "peers[0].password", "unknown key"}}},
@@ -228,6 +230,63 @@ static const struct bad bads[] = {
       {4, 5, "peers[1].import", "set pods.cluster-cidrs, or import: all here"}}},
     {"node: {name: n, asn: 5}\npods: {cluster-cidrs: []}\npeers:\n  - {address: 10.0.0.2, asn: 6}\n",
      {{4, 5, "peers[0].import", "set pods.cluster-cidrs"}}},
+
+    /* policies */
+    {"policies: {}\n", {{1, 11, "policies", "expected a list of policies"}}},
+    {"policies: [x]\n", {{1, 12, "policies[0]", "a map with name and rules"}}},
+    {"policies:\n  - rules: []\n", {{2, 5, "policies[0].name", "missing"}}},
+    {"policies: [{name: all}, {name: a}, {name: a}]\n",
+     {{1, 19, "policies[0].name", "built in"}, {1, 43, "policies[2].name", "a is also the name of policies[1]"}}},
+    {"policies:\n  - {name: p, rules: [x, {}]}\n",
+     {{2, 23, "policies[0].rules[0]", "a map with match, set and action"},
+      {2, 26, "policies[0].rules[1].action", "missing, expected accept, reject or next"}}},
+    {RULE("action: drop"), {{4, 18, "policies[0].rules[0].action", "expected accept, reject or next"}}},
+    {RULE("action: reject, set: {med: 1}"), {{4, 31, "policies[0].rules[0].set", "changes nothing"}}},
+    {RULE("matches: {}, action: accept"), {{4, 10, "policies[0].rules[0].matches", "did you mean policies[].rules[].match?"}}},
+    {MATCH("prefix: []"), {{4, 34, "policies[0].rules[0].match.prefix", "did you mean policies[].rules[].match.prefixes?"}}},
+    {MATCH("prefixes: []"), {{4, 44, "policies[0].rules[0].match.prefixes", "the list is empty"}}},
+    {MATCH("prefixes: 10.0.0.0/8"), {{4, 44, "policies[0].rules[0].match.prefixes", "put it into [ ]"}}},
+    {MATCH("prefixes: [10.0.0.0/8 le 7, 10.0.0.0/8 ge 33, 10.0.0.0/8 ge 20 le 19, 10.0.0.0/8 le, 10.0.0.0/8 le 9 le 9]"),
+     {{4, 45, "policies[0].rules[0].match.prefixes[0]", "lengths must be in order"},
+      {4, 62, "policies[0].rules[0].match.prefixes[1]", "lengths must be in order"},
+      {4, 80, "policies[0].rules[0].match.prefixes[2]", "lengths must be in order"},
+      {4, 104, "policies[0].rules[0].match.prefixes[3]", "expected a prefix, and behind it"},
+      {4, 119, "policies[0].rules[0].match.prefixes[4]", "expected a prefix, and behind it"}}},
+    {MATCH("prefixes: [10.1.0.0/8 le 9, 10.1.0.0, \"::ffff:10.0.0.0/104\", \"\"]"),
+     {{4, 45, "policies[0].rules[0].match.prefixes[0]", "the right one is 10.0.0.0/8"},
+      {4, 62, "policies[0].rules[0].match.prefixes[1]", "the /LENGTH is missing"},
+      {4, 72, "policies[0].rules[0].match.prefixes[2]", "expected a prefix"},
+      {4, 95, "policies[0].rules[0].match.prefixes[3]", "expected a prefix"}}},
+    {MATCH("community: [64512, 70000:1, 1:2:3, no-such, [1]]"),
+     {{4, 46, "policies[0].rules[0].match.community[0]", "expected 64512:100, or no-export"},
+      {4, 53, "policies[0].rules[0].match.community[1]", "expected 64512:100"},
+      {4, 62, "policies[0].rules[0].match.community[2]", "expected 64512:100"},
+      {4, 69, "policies[0].rules[0].match.community[3]", "found \"no-such\", expected 64512:100"},
+      {4, 78, "policies[0].rules[0].match.community[4]", "found a list"}}},
+    {MATCH("origin-as: [0], family: ip, source: static, peer: [a b], next-hop: [x]"),
+     {{4, 46, "policies[0].rules[0].match.origin-as[0]", "reserved"},
+      {4, 58, "policies[0].rules[0].match.family", "expected ipv4 or ipv6"},
+      {4, 70, "policies[0].rules[0].match.source", "expected local or bgp"},
+      {4, 85, "policies[0].rules[0].match.peer[0]", "found \"a b\""},
+      {4, 102, "policies[0].rules[0].match.next-hop[0]", "expected a prefix"}}},
+    {MATCH("as-path-length: ge 5 le 4"), {{4, 50, "policies[0].rules[0].match.as-path-length", "in order"}}},
+    {MATCH("as-path-length: 70000"), {{4, 50, "policies[0].rules[0].match.as-path-length", "at most 65535"}}},
+    {MATCH("as-path-length: lt 4"), {{4, 50, "policies[0].rules[0].match.as-path-length", "expected a number, or le N"}}},
+    {SET("local-pref: -1, med: 4294967296, prepend: 65, next-hop: me"),
+     {{4, 44, "policies[0].rules[0].set.local-pref", "expected a number from 0"},
+      {4, 53, "policies[0].rules[0].set.med", "expected a number from 0"},
+      {4, 74, "policies[0].rules[0].set.prepend", "1 to 64, or a list"},
+      {4, 88, "policies[0].rules[0].set.next-hop", "expected self or a unicast address"}}},
+    {SET("community: [1:1]"), {{4, 43, "policies[0].rules[0].set.community", "expected a map"}}},
+    {SET("community: {add: [\"1:*\"], remove: []}"),
+     {{4, 50, "policies[0].rules[0].set.community.add[0]", "no * here"},
+      {4, 66, "policies[0].rules[0].set.community.remove", "the list is empty"}}},
+    {SET("community: {add: [1:1], replace: [2:2]}"),
+     {{4, 65, "policies[0].rules[0].set.community.replace", "write one or the other"}}},
+    {NODE "policies: [{name: a}, {name: b}]\npeers:\n  - {address: 10.0.7.254, asn: 64512, import: c}\n",
+     {{5, 47, "peers[0].import", "found \"c\", expected all, none or the name of a policy; there are a, b"}}},
+    {NODE SET("next-hop: self") "peers:\n  - {address: 10.0.7.254, asn: 64512, import: p}\n",
+     {{8, 47, "peers[0].import", "sets next-hop: self, which is for export only"}}},
 
     /* kernel, control, paths */
     {"kernel: {table: 0, metric: 0, protocol: 4, multipath: 65, install: 1}\n",
@@ -430,6 +489,120 @@ START_TEST(socket_follows_the_run_directory)
 	struct conf *c = load("paths: {run: /tmp/n1}\n");
 	ck_assert_str_eq(c->control_socket, "/tmp/n1/control");
 	conf_free(c);
+}
+END_TEST
+
+static const char policies[] =
+    "node: {name: n, asn: 64701}\n"
+    "policies:\n"
+    "  - name: full\n"
+    "    rules:\n"
+    "      - match:\n"
+    "          prefixes: [10.244.0.0/16, 10.0.0.0/8 le 24, \"fd10::/16 ge 48\", 0.0.0.0/0 ge 8 le 28]\n"
+    "          community: [64512:100, \"64513:*\", \"*:7\", blackhole]\n"
+    "          origin-as: [64512, 4200000000]\n"
+    "          as-path-length: ge 2 le 5\n"
+    "          next-hop: [10.0.7.0/24, \"fe80::/10\"]\n"
+    "          peer: [tor-a, tor-b]\n"
+    "          family: ipv6\n"
+    "          source: bgp\n"
+    "        set:\n"
+    "          local-pref: 200\n"
+    "          med: 0\n"
+    "          prepend: 3\n"
+    "          community: {add: [64512:1, no-export], remove: [\"64512:*\"]}\n"
+    "          next-hop: self\n"
+    "        action: next\n"
+    "      - {action: accept, match: {as-path-length: 4}, set: {prepend: [1, 2], community: {replace: []}, next-hop: 10.0.0.9}}\n"
+    "      - {action: reject}\n"
+    "  - name: empty\n"
+    "peers:\n"
+    "  - {name: a, address: 10.0.0.2, asn: 5, import: empty, export: full}\n";
+
+static void check_range(const struct conf_range *r, const char *prefix, unsigned min, unsigned max)
+{
+	unsigned base = prefix_is_v4(&r->prefix) ? ADDR_V4_BITS : 0;
+	check_prefix(&r->prefix, prefix);
+	ck_assert_uint_eq(r->min, base + min);
+	ck_assert_uint_eq(r->max, base + max);
+}
+
+static void check_community(const struct conf_community *c, uint32_t value, uint32_t mask)
+{
+	ck_assert_uint_eq(c->value, value);
+	ck_assert_uint_eq(c->mask, mask);
+}
+
+static void check_match(const struct conf_rule *r)
+{
+	ck_assert_uint_eq(r->match.prefixes.count, 4);
+	check_range(&r->match.prefixes.at[0], "10.244.0.0/16", 16, 16);
+	check_range(&r->match.prefixes.at[1], "10.0.0.0/8", 8, 24);
+	check_range(&r->match.prefixes.at[2], "fd10::/16", 48, 128);
+	check_range(&r->match.prefixes.at[3], "0.0.0.0/0", 8, 28);
+	ck_assert_uint_eq(r->match.community.count, 4);
+	check_community(&r->match.community.at[0], 64512u << 16 | 100, UINT32_MAX);
+	check_community(&r->match.community.at[1], 64513u << 16, 0xffff0000);
+	check_community(&r->match.community.at[2], 7, 0xffff);
+	check_community(&r->match.community.at[3], 0xffff029a, UINT32_MAX);
+	ck_assert_uint_eq(r->match.origin_as.count, 2);
+	ck_assert_uint_eq(r->match.origin_as.at[1], 4200000000);
+	ck_assert(r->match.path_length.given && r->match.path_length.min == 2 && r->match.path_length.max == 5);
+	ck_assert_uint_eq(r->match.next_hop.count, 2);
+	check_prefix(&r->match.next_hop.at[1], "fe80::/10");
+	ck_assert_uint_eq(r->match.peer.count, 2);
+	ck_assert_str_eq(r->match.peer.at[1], "tor-b");
+	ck_assert_int_eq(r->match.family, CONF_FAMILY_IPV6);
+	ck_assert_int_eq(r->match.source, CONF_SOURCE_BGP);
+}
+
+START_TEST(every_policy_key_reaches_its_field)
+{
+	struct conf *c = load(policies);
+	ck_assert_uint_eq(c->policy_count, 2);
+	const struct conf_rules *p = conf_policy_find(c, "full");
+	ck_assert_uint_eq(p->rule_count, 3);
+	const struct conf_rule *r = p->rules;
+	check_match(&r[0]);
+	ck_assert(r[0].set.local_pref.given && r[0].set.local_pref.value == 200);
+	ck_assert(r[0].set.med.given && r[0].set.med.value == 0);
+	ck_assert_uint_eq(r[0].set.prepend_own, 3);
+	check_community(&r[0].set.add.at[1], 0xffffff01, UINT32_MAX);
+	check_community(&r[0].set.remove.at[0], 64512u << 16, 0xffff0000);
+	ck_assert(!r[0].set.replace.given);
+	ck_assert_int_eq(r[0].set.next_hop_kind, CONF_NEXT_HOP_SELF);
+	ck_assert_int_eq(r[0].action, CONF_ACTION_NEXT);
+	ck_assert(r[1].match.path_length.min == 4 && r[1].match.path_length.max == 4 && r[1].match.prefixes.count == 0);
+	ck_assert(!r[1].set.med.given && r[1].set.prepend.count == 2 && r[1].set.prepend.at[1] == 2);
+	ck_assert(r[1].set.replace.given && r[1].set.replace.count == 0);
+	check_addr(&r[1].set.next_hop, "10.0.0.9");
+	ck_assert_int_eq(r[1].action, CONF_ACTION_ACCEPT);
+	ck_assert_int_eq(r[2].action, CONF_ACTION_REJECT);
+	ck_assert_uint_eq(conf_policy_find(c, "empty")->rule_count, 0);
+	ck_assert_ptr_null(conf_policy_find(c, "other"));
+	ck_assert(c->peers[0].import == CONF_POLICY_NAMED && c->peers[0].export == CONF_POLICY_NAMED);
+	ck_assert_str_eq(c->peers[0].import_policy, "empty");
+	ck_assert_str_eq(c->peers[0].export_policy, "full");
+	conf_free(c);
+}
+END_TEST
+
+/* What is written otherwise, but the same, has the same text; anything else has not. */
+START_TEST(policies_are_compared_by_their_text)
+{
+	static const char *const texts[] = {RULE("action: accept"), RULE("action: reject"), RULE("action: accept, match: {}"),
+					    MATCH("peer: [a, b]"), MATCH("peer: [a]"), MATCH("peer: [ab]"), SET("med: 1"), SET("med: 11")};
+	enum { TEXTS = sizeof texts / sizeof *texts };
+	struct conf *conf[TEXTS], *moved = load("# x\npolicies: [{name: \"p\", rules: [{\"action\": accept}]}]");
+	for (size_t i = 0; i < TEXTS; i++) {
+		conf[i] = load(texts[i]);
+		for (size_t j = 0; j < i; j++)
+			ck_assert_str_ne(conf[i]->policies->text, conf[j]->policies->text);
+	}
+	ck_assert_str_eq(moved->policies->text, conf[0]->policies->text);
+	for (size_t i = 0; i < TEXTS; i++)
+		conf_free(conf[i]);
+	conf_free(moved);
 }
 END_TEST
 
@@ -708,7 +881,7 @@ START_TEST(peers_are_compared_by_their_settings)
 	    "name: a, address: 10.0.0.2, asn: 6, ttl-security: 1",
 	    "name: a, address: 10.0.0.2, asn: 6, multihop: 1",
 	};
-	static const char *const adjustable[] = {"import: all", "export: all", "max-prefixes: 5"};
+	static const char *const adjustable[] = {"import: all", "export: all", "import: p1", "export: p2", "max-prefixes: 5"};
 	char yaml[512];
 	struct conf *a = load(NODE "peers: [{name: a, address: 10.0.0.2, asn: 6}]\n");
 	struct conf *same =
@@ -721,7 +894,7 @@ START_TEST(peers_are_compared_by_their_settings)
 		conf_free(b);
 	}
 	for (size_t i = 0; i < sizeof adjustable / sizeof *adjustable; i++) {
-		snprintf(yaml, sizeof yaml, NODE "peers: [{name: a, address: 10.0.0.2, asn: 6, %s}]\n", adjustable[i]);
+		snprintf(yaml, sizeof yaml, NODE "policies: [{name: p1}, {name: p2}]\npeers: [{name: a, address: 10.0.0.2, asn: 6, %s}]\n", adjustable[i]);
 		struct conf *b = load(yaml);
 		ck_assert_msg(conf_peer_same(&a->peers[0], &b->peers[0]), "%s", adjustable[i]);
 		conf_free(b);
@@ -779,7 +952,7 @@ START_TEST(supported_keys_are_in_the_manual)
 	const char *text = read_text("docs/underlay.yaml.5");
 	for (size_t i = 0; i < conf_key_count; i++) {
 		snprintf(name, sizeof name, ".It Cm %s\n", conf_keys[i].path);
-		if (conf_keys[i].type > CONF_KEY_PEERS && conf_keys[i].type < CONF_KEY_LATER)
+		if (conf_keys[i].type > CONF_KEY_RULES && conf_keys[i].type < CONF_KEY_LATER)
 			ck_assert_msg(strstr(text, name), "docs/underlay.yaml.5 lacks %s", name);
 	}
 }
@@ -832,6 +1005,8 @@ int main(void)
 	tcase_add_test(good, peer_defaults_are_filled_in);
 	tcase_add_test(good, every_key_reaches_its_field);
 	tcase_add_test(good, every_peer_key_reaches_its_field);
+	tcase_add_test(good, every_policy_key_reaches_its_field);
+	tcase_add_test(good, policies_are_compared_by_their_text);
 	tcase_add_test(good, socket_follows_the_run_directory);
 	tcase_add_test(good, lenient_where_it_is_safe);
 	tcase_add_test(good, host_name_must_be_usable);
