@@ -123,6 +123,22 @@ const struct command commands[] = {
 		.help = "live objects by kind",
 		.columns = {{"kind", "Kind"}, {"count", "Count"}},
 	},
+	{
+		.id = "policy-test",
+		.words = {"policy", "test"},
+		.args = "NAME PREFIX",
+		.args_max = 2,
+		.shape = COMMAND_RECORD,
+		.shape_with_args = COMMAND_RECORD,
+		.help = "what a policy does with the best route to a prefix: the rule that decides, and what it changes",
+		.record = {{"policy", "Policy"},
+			   {"prefix", "Prefix"},
+			   {"route", "Route"},
+			   {"verdict", "Verdict"},
+			   {"decided_by", "Decided by"},
+			   {"changes", "Changes"},
+			   {"note", "Note"}},
+	},
 };
 
 const size_t command_count = sizeof commands / sizeof *commands;

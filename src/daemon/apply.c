@@ -5,6 +5,7 @@
 
 #include "src/base/clock_io.h"
 #include "src/base/log_io.h"
+#include "src/daemon/apply_policy.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/export.h"
 #include "src/daemon/listen_io.h"
@@ -33,6 +34,8 @@ static enum rib_import import_of(enum conf_policy p)
 		return RIB_IMPORT_ALL;
 	case CONF_POLICY_NONE:
 		return RIB_IMPORT_NONE;
+	case CONF_POLICY_NAMED:
+		return RIB_IMPORT_WRITTEN;
 	case CONF_POLICY_UNSET:
 	case CONF_POLICY_PODS:
 		break;
@@ -47,6 +50,8 @@ static enum rib_export export_of(enum conf_policy p)
 		return RIB_EXPORT_ALL;
 	case CONF_POLICY_NONE:
 		return RIB_EXPORT_NONE;
+	case CONF_POLICY_NAMED:
+		return RIB_EXPORT_WRITTEN;
 	case CONF_POLICY_UNSET:
 	case CONF_POLICY_PODS:
 		break;
@@ -84,6 +89,8 @@ static void new_peer(struct daemon *d, const struct conf *c, const struct conf_p
 					    .restart_time_s = RESTART_TIME_S};
 	struct peer *p =
 		peer_new(d, &params, cp->name, &cp->address, cp->port, import_of(cp->import), export_of(cp->export));
+	p->import_rules = policies_find(&d->policies, cp->import_policy);
+	p->export_rules = policies_find(&d->policies, cp->export_policy);
 	p->max_prefixes = cp->max_prefixes;
 	transport_set(&p->transport, cp->password, cp->ttl_security, cp->multihop);
 	listener_update(d->listener);
@@ -119,8 +126,9 @@ static bool lets_in_more(const struct conf *was, const struct conf *will, enum c
 {
 	if (import == CONF_POLICY_NONE)
 		return false;
+	bool by_cluster = import != CONF_POLICY_ALL && import != CONF_POLICY_NAMED;
 	return !all_covered(&will->pods.cidrs, &was->pods.cidrs) ||
-	       (import != CONF_POLICY_ALL && !all_covered(&was->pods.cluster_cidrs, &will->pods.cluster_cidrs));
+	       (by_cluster && !all_covered(&was->pods.cluster_cidrs, &will->pods.cluster_cidrs));
 }
 
 /* What every session says in its OPEN. */
@@ -138,7 +146,7 @@ static bool refilter(struct daemon *d)
 		struct rib_path *p = e ? &e->path : NULL;
 		while (p) {
 			const struct peer *peer = p->source->owner;
-			bool refused = peer && !rib_import_accepts(peer->import, &d->imports, &e->prefix);
+			bool refused = peer && !rib_import_keeps(peer->import, peer->import_rules, &d->imports, &e->prefix);
 			struct rib_source *source = p->source;
 			p = p->next;
 			if (refused) {
@@ -156,7 +164,11 @@ static bool refilter(struct daemon *d)
 static bool adjust(struct peer *p, const struct conf *was, const struct conf *will, const struct conf_peer *from,
 		   const struct conf_peer *to, unsigned *changes)
 {
-	bool import_changed = from->import != to->import, export_changed = from->export != to->export;
+	const struct policies *policies = &p->daemon->policies;
+	const struct rib_policy *import = policies_find(policies, to->import_policy);
+	const struct rib_policy *export = policies_find(policies, to->export_policy);
+	bool import_changed = from->import != to->import || p->import_rules != import;
+	bool export_changed = from->export != to->export || p->export_rules != export;
 	bool more = lets_in_more(was, will, to->import) || (import_changed && to->import != CONF_POLICY_NONE);
 	bool up = bgp_session_slot(&p->session) != BGP_SLOTS;
 	if (more && up && !p->session.refresh)
@@ -164,7 +176,9 @@ static bool adjust(struct peer *p, const struct conf *was, const struct conf *wi
 	*changes += import_changed || export_changed || from->max_prefixes != to->max_prefixes;
 	p->max_prefixes = to->max_prefixes;
 	p->import = import_of(to->import);
+	p->import_rules = import;
 	p->export = export_of(to->export);
+	p->export_rules = export;
 	p->ask_refresh = more && up; /* when the new imports are in force */
 	if (export_changed)
 		export_policy_changed(p);
@@ -247,7 +261,10 @@ static unsigned apply_own_cidrs(struct daemon *d, const struct conf *next)
 unsigned apply_conf(struct daemon *d, struct conf *next)
 {
 	bool same = same_speaker(d, next);
+	struct policies before = d->policies;
+	d->policies = policies_make(d, next);
 	unsigned changes = drop_peers(d, next, !same);
+	policies_free(&before, &d->policies);
 	d->router_id = derive_router_id(next);
 	d->imports = (struct rib_import_context){.own = next->pods.cidrs.at,
 						 .own_count = next->pods.cidrs.count,

@@ -15,6 +15,7 @@
 #include "rib/table.h"
 #include "src/base/list.h"
 #include "src/base/tick.h"
+#include "src/daemon/apply_policy.h"
 #include "src/daemon/transport_io.h"
 
 struct fib_writer;
@@ -36,6 +37,7 @@ struct daemon {
 	struct list dying;             /* sources whose paths are being withdrawn: struct dying.node */
 	uint64_t group_bits;           /* update group numbers in use */
 	struct rib_import_context imports;
+	struct policies policies;      /* what the operator wrote */
 	struct fib_writer *fib;        /* NULL with kernel.install false */
 	struct listener *listener;
 	struct control_server *control;

@@ -280,6 +280,7 @@ void daemon_stop(struct daemon *d)
 	rib_source_free(d->local);
 	nhset_table_fini(&d->nhsets);
 	bgp_attr_table_fini(&d->attrs);
+	policies_free(&d->policies, NULL);
 	conf_free(d->conf);
 	if (d->lock_fd >= 0)
 		close(d->lock_fd);

@@ -18,8 +18,10 @@ enum {
 /* One batch of changes on its way to one or several peers. */
 struct item {
 	struct bgp_attrs *attrs;  /* NULL: withdrawn */
+	struct bgp_attrs *made;   /* attrs where the policy made them: a reference, until they are encoded */
 	struct peer *from;        /* it is not told of its own route */
 	struct prefix prefix;
+	bool med_set, next_hop_set; /* by the policy */
 	bool from_had_other;      /* but what it was told before, by others, is withdrawn from it */
 };
 
@@ -31,14 +33,15 @@ struct batch {
 	size_t count;
 	struct block *block;      /* being filled */
 	struct peer *except;      /* who does not get it */
+	struct rib_policy_cache cache;
 };
 
 /* --- groups */
 
-static bool same_words(const struct group *g, const struct bgp_export *words, enum rib_export policy, const bool *families,
+static bool same_words(const struct group *g, const struct bgp_export *words, const struct peer *p, const bool *families,
 		       bool extended)
 {
-	bool same = g->policy == policy && g->extended == extended && g->words.ibgp == words->ibgp && g->words.as4 == words->as4 &&
+	bool same = g->policy == p->export && g->rules == p->export_rules && g->extended == extended && g->words.ibgp == words->ibgp && g->words.as4 == words->as4 &&
 		    g->words.local_asn == words->local_asn &&
 		    addr_eq(&g->words.link_local_self, &words->link_local_self);
 	for (unsigned f = 0; f < BGP_FAMILIES; f++)
@@ -53,12 +56,12 @@ static uint64_t take_bit(struct daemon *d)
 	return bit;
 }
 
-static struct group *group_for(struct daemon *d, const struct bgp_export *words, enum rib_export policy,
+static struct group *group_for(struct daemon *d, const struct bgp_export *words, const struct peer *p,
 			       const bool *families, bool extended)
 {
 	list_each(n, tmp, &d->groups) {
 		struct group *g = container_of(n, struct group, node);
-		if (same_words(g, words, policy, families, extended))
+		if (same_words(g, words, p, families, extended))
 			return g;
 	}
 	struct group *g = calloc(1, sizeof *g);
@@ -67,7 +70,8 @@ static struct group *group_for(struct daemon *d, const struct bgp_export *words,
 	g->words = *words;
 	memcpy(g->families, families, sizeof g->families);
 	g->extended = extended;
-	g->policy = policy;
+	g->policy = p->export;
+	g->rules = p->export_rules;
 	g->bit = take_bit(d);
 	list_init(&g->members);
 	list_init(&g->laggards);
@@ -96,7 +100,7 @@ void export_join(struct peer *p)
 		/* without an address of ours in the family there is nothing that we could say in it */
 		families[f] = p->families[f] && !addr_is_zero(&p->local_next_hop[f]);
 	}
-	p->group = group_for(d, &words, p->export, families, p->session.extended);
+	p->group = group_for(d, &words, p, families, p->session.extended);
 	list_append(&p->group->laggards, &p->member);
 	rib_cursor_open(d->rib, &p->cursor);
 	p->joined_seq = rib_last_seq(d->rib);
@@ -191,14 +195,25 @@ static void withdraw(struct batch *b, enum bgp_family family, struct peer *excep
 	}
 }
 
-static void announce(struct batch *b, enum bgp_family family, struct bgp_attrs *attrs, struct peer *except,
+/* How the group wants it, and what its policy said of this route. */
+static struct bgp_export export_of(const struct group *g, const struct item *i)
+{
+	struct bgp_export e = g->words;
+	e.keep_med = i->med_set;
+	e.keep_next_hop = i->next_hop_set;
+	return e;
+}
+
+/* like: one of the items, which differ in their prefixes only. */
+static void announce(struct batch *b, enum bgp_family family, const struct item *like, struct peer *except,
 		     const struct prefix *at, size_t n)
 {
 	static struct log_limit limit;
 	uint8_t attr_block[BGP_EXTENDED_MAX];
 	size_t most = b->group->extended ? BGP_EXTENDED_MAX : BGP_MESSAGE_MAX;
 	struct bgp_words words;
-	bool fits = bgp_attrs_export(attrs, &b->group->words, family, attr_block, most, &words);
+	struct bgp_export how = export_of(b->group, like);
+	bool fits = bgp_attrs_export(like->attrs, &how, family, attr_block, most, &words);
 	for (size_t used = 0; n; at += used, n -= used) {
 		uint8_t *out = room(b, except, BGP_MESSAGE_MAX);
 		size_t len = fits ? bgp_update_encode_announce(out, BGP_MESSAGE_MAX, family, &words, at, n, &used) : 0;
@@ -228,7 +243,9 @@ static int by_words(const void *x, const void *y)
 		return (uintptr_t)a->from < (uintptr_t)b->from ? -1 : 1;
 	if (a->attrs != b->attrs)
 		return (uintptr_t)a->attrs < (uintptr_t)b->attrs ? -1 : 1;
-	return 0;
+	if (a->med_set != b->med_set)
+		return a->med_set - b->med_set;
+	return a->next_hop_set - b->next_hop_set;
 }
 
 /* What a member was told of a prefix that it now is the source of is taken back, in a block for it alone. */
@@ -263,7 +280,7 @@ static void encode_run(struct batch *b, const struct item *items, size_t n)
 	if (b->only && from && items->attrs)
 		return;
 	if (items->attrs)
-		announce(b, family, items->attrs, from, at, n);
+		announce(b, family, items, from, at, n);
 	else
 		withdraw(b, family, NULL, at, n);
 }
@@ -277,6 +294,9 @@ static void encode(struct batch *b)
 		encode_run(b, &b->items[i], n);
 	}
 	ship(b);
+	for (size_t i = 0; i < b->count; i++)
+		bgp_attrs_unref(b->items[i].made);
+	rib_policy_cache_fini(&b->cache);
 	b->count = 0;
 }
 
@@ -299,6 +319,22 @@ static bool must_withdraw(const struct batch *b, const struct rib_entry *e)
 	return !b->group->bit || e->sent & b->group->bit;
 }
 
+/* The group's rules for the best path of e; fills in what they make of it. */
+static bool run_rules(struct batch *b, const struct rib_entry *e, struct item *i)
+{
+	const struct rib_source *source = e->path.source;
+	const struct peer *from = source->owner;
+	const struct rib_policy_subject s = {&e->prefix, source->kind, from ? from->name : NULL};
+	struct rib_policy_trace trace;
+	struct bgp_attrs *made;
+	if (rib_policy_run_cached(b->group->rules, &b->cache, &s, e->path.attrs, &made, &trace) == RIB_REJECT)
+		return false;
+	i->attrs = i->made = bgp_attrs_ref(made);
+	i->med_set = trace.med_set;
+	i->next_hop_set = trace.next_hop_set;
+	return true;
+}
+
 static void add_entry(struct batch *b, struct rib_entry *e)
 {
 	struct group *g = b->group;
@@ -308,15 +344,18 @@ static void add_entry(struct batch *b, struct rib_entry *e)
 	bool accepted = rib_export_accepts(g->policy, g->words.ibgp, e);
 	if (accepted && !b->only && !(e->flags & RIB_ENTRY_BEST_CHANGED))
 		return; /* only its further next hops changed */
+	*i = (struct item){.attrs = accepted ? e->path.attrs : NULL, .prefix = e->prefix};
+	if (accepted && g->policy == RIB_EXPORT_WRITTEN)
+		accepted = run_rules(b, e, i);
 	bool withdrawn = !accepted && must_withdraw(b, e);
 	if (!accepted && (!b->only || list_empty(&g->members)))
 		mark_sent(g, e, false); /* laggards do not look at the bit, so with no members it is nobody's */
 	if (!accepted && !withdrawn)
 		return;
-	i->attrs = accepted ? e->path.attrs : NULL;
+	if (!accepted)
+		i->attrs = NULL;
 	i->from = accepted ? e->path.source->owner : NULL;
 	i->from_had_other = e->flags & RIB_ENTRY_SOURCE_CHANGED;
-	i->prefix = e->prefix;
 	b->count++;
 	if (accepted)
 		mark_sent(g, e, true);
@@ -412,6 +451,17 @@ bool export_work(struct daemon *d)
 	return more;
 }
 
+/* How many of the peer's own best routes the group's rules let out. */
+static size_t own_let_out(const struct group *g, const struct peer *p)
+{
+	size_t n = 0;
+	for (uint32_t at = 1; p->source && p->source->best && at <= rib_entry_limit(p->daemon->rib); at++) {
+		const struct rib_entry *e = rib_entry_at(p->daemon->rib, at);
+		n += e && e->path.source == p->source && e->sent & g->bit;
+	}
+	return n;
+}
+
 size_t export_advertised(const struct peer *p)
 {
 	const struct group *g = p->group;
@@ -419,6 +469,6 @@ size_t export_advertised(const struct peer *p)
 		return 0;
 	/* the group's count holds the peer's own best routes, which it is not told */
 	bool own = g->policy == RIB_EXPORT_ALL && !p->ibgp && p->source;
-	size_t mine = own ? p->source->best : 0;
+	size_t mine = own ? p->source->best : g->policy == RIB_EXPORT_WRITTEN ? own_let_out(g, p) : 0;
 	return g->advertised > mine ? g->advertised - mine : 0;
 }

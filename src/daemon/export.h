@@ -23,6 +23,7 @@ struct group {
 	struct bgp_export words;       /* with policy and families what makes a group */
 	bool families[BGP_FAMILIES], extended; /* extended: messages above 4096 bytes are understood */
 	enum rib_export policy;
+	const struct rib_policy *rules; /* where policy is written; borrowed from daemon.policies */
 	struct rib_cursor cursor;      /* open while there are members */
 	uint64_t bit;                  /* in rib_entry.sent; 0: all taken, then withdrawals are always sent */
 	size_t advertised;             /* entries with the bit */

@@ -172,21 +172,36 @@ static bool leads_back(const struct peer *p, const struct bgp_attrs *a)
 	       (a->has_originator && a->originator_id == p->session.params.router_id);
 }
 
+/* *out is what is kept of attrs, borrowed. */
+static bool import(const struct peer *p, struct rib_policy_cache *cache, const struct prefix *prefix, struct bgp_attrs *attrs,
+		   struct bgp_attrs **out)
+{
+	const struct rib_import_context *ctx = &p->daemon->imports;
+	const struct rib_policy_subject s = {prefix, RIB_SOURCE_BGP, p->name};
+	*out = attrs;
+	if (p->import == RIB_IMPORT_WRITTEN)
+		return rib_import_run(p->import_rules, cache, ctx, &s, attrs, out);
+	return rib_import_accepts(p->import, ctx, prefix);
+}
+
 static void take_announced(struct peer *p, struct bgp_nlri nlri, struct bgp_attrs *attrs, struct tick now)
 {
-	const struct daemon *d = p->daemon;
+	struct rib *rib = p->daemon->rib;
+	struct rib_policy_cache cache = {0};
+	struct bgp_attrs *kept;
 	struct prefix prefix;
 	unsigned skipped = 0;
 	bool usable = attrs && !leads_back(p, attrs);
 	while (bgp_nlri_next(&nlri, &prefix, &skipped)) {
 		p->count.prefixes_in++;
-		if (usable && rib_import_accepts(p->import, &d->imports, &prefix)) {
-			rib_announce(d->rib, p->source, &prefix, attrs, now);
+		if (usable && import(p, &cache, &prefix, attrs, &kept)) {
+			rib_announce(rib, p->source, &prefix, kept, now);
 			continue;
 		}
 		p->count.filtered++;
-		rib_withdraw(d->rib, p->source, &prefix);
+		rib_withdraw(rib, p->source, &prefix);
 	}
+	rib_policy_cache_fini(&cache);
 	if (skipped)
 		log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "%u prefixes ignored that may not be routed "
 			   "(multicast, loopback)", skipped);

@@ -33,6 +33,7 @@ struct peer {
 	uint16_t port;
 	enum rib_import import;
 	enum rib_export export;
+	const struct rib_policy *import_rules, *export_rules; /* where written; borrowed from daemon.policies */
 	struct transport transport; /* set between peer_new() and peer_start() */
 	struct bgp_session session;
 	struct peer_conn conn[BGP_SLOTS];

@@ -15,6 +15,7 @@
 #include "src/daemon/fib_io.h"
 #include "src/daemon/listen_io.h"
 #include "src/daemon/peer_io.h"
+#include "src/daemon/show_policy_io.h"
 #include "src/daemon/pods_io.h"
 
 enum { TEXT = 256 };
@@ -299,8 +300,8 @@ static struct json_object *peer_row(const struct peer *p)
 	put(row, "state", bgp_state_name(state));
 	put(row, "since", duration(tick_since_ms(p->session.changed_at, clock_now()), text, sizeof text));
 	put_transport(p, row);
-	put(row, "import", rib_import_name(p->import));
-	put(row, "export", rib_export_name(p->export));
+	put(row, "import", p->import_rules ? p->import_rules->name : rib_import_name(p->import));
+	put(row, "export", p->export_rules ? p->export_rules->name : rib_export_name(p->export));
 	if (p->source)
 		put_number(row, "received", p->count.prefixes_in);
 	put_number(row, "withdrawn", p->count.withdrawn_in);
@@ -536,6 +537,7 @@ static const struct {
 } producers[] = {
 	{"show-status", show_status}, {"show-peers", show_peers},   {"show-routes", show_routes},
 	{"show-pods", show_pods},     {"show-memory", show_memory},
+	{"policy-test", show_policy_test},
 };
 
 show_next_fn *show_producer(const char *id)
