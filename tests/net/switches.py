@@ -37,6 +37,7 @@ class Switch(Process):
         """text, where given, is the whole configuration instead of what neighbors and announce say."""
         super().__init__(ns, directory, name)
         self.text = text
+        self.tags = {}  # prefix -> "64512:100", a community that its own route is announced with
         self.router_id, self.neighbors, self.announced = router_id, list(neighbors), list(announce)
 
     def route(self, prefix):
@@ -65,7 +66,8 @@ class Bird(Switch):
                  "protocol kernel { merge paths on; ipv6 { export where source = RTS_BGP; }; }"]
         for family, name in (("ipv4", "announced"), ("ipv6", "announced6")):
             lines += [f"protocol static {name} {{ {family};"]
-            lines += [f"  route {prefix} unreachable;" for prefix in self.announced if family_of(prefix) == family] + ["}"]
+            lines += [f"  route {prefix} unreachable{self.tag(prefix)};" for prefix in self.announced
+                      if family_of(prefix) == family] + ["}"]
         for i, n in enumerate(self.neighbors):
             channel = f"import all; export {'all' if n.export else 'none'}; next hop self;"
             channels = "\n  ".join(f"{family} {{ {channel} }};" for family in n.families)
@@ -80,6 +82,16 @@ class Bird(Switch):
   {channels}
 }}""")
         self.config.write_text(self.text or "\n".join(lines) + "\n")
+
+    def tag(self, prefix):
+        if prefix not in self.tags:
+            return ""
+        return " { bgp_community.add((" + self.tags[prefix].replace(":", ",") + ")); }"
+
+    def communities(self, prefix):
+        """Those of its first route to prefix, as a set of texts."""
+        text = self.route(prefix)[0].get("community", "")
+        return {f"{high}:{low}" for high, low in re.findall(r"\((\d+),(\d+)\)", text)}
 
     def start(self):
         self.write()
@@ -167,7 +179,7 @@ class Frr(Switch):
                 lines.append(f" neighbor {n.address} ebgp-multihop {n.multihop}")
         for family in ("ipv4", "ipv6"):
             lines.append(f" address-family {family} unicast")
-            lines += [f"  network {prefix}" for prefix in self.announced if family_of(prefix) == family]
+            lines += [f"  network {prefix}{self.tag(prefix)}" for prefix in self.announced if family_of(prefix) == family]
             for n in self.neighbors:
                 if family not in n.families:
                     lines.append(f"  no neighbor {n.address} activate")
@@ -176,11 +188,21 @@ class Frr(Switch):
                 if not n.export:
                     lines.append(f"  neighbor {n.address} prefix-list nothing out")
             lines.append(" exit-address-family")
+        for community in self.tags.values():
+            lines += [f"route-map tag-{community.replace(':', '-')} permit 10", f" set community {community}"]
         lines += ["ip prefix-list nothing seq 5 deny any", "ipv6 prefix-list nothing seq 5 deny any"]
         (self.dir / "bgpd.conf").write_text(self.text or "\n".join(lines) + "\n")
         (self.dir / "zebra.conf").write_text("hostname switch\n")
         for path in (self.dir, *self.dir.iterdir()):
             shutil.chown(path, "frr", "frr")
+
+    def tag(self, prefix):
+        return f" route-map tag-{self.tags[prefix].replace(':', '-')}" if prefix in self.tags else ""
+
+    def communities(self, prefix):
+        """Those of its first route to prefix, as a set of texts."""
+        paths = json.loads(self.ctl(f"show bgp {family_of(prefix)} unicast {prefix} json")).get("paths", [])
+        return set(paths[0].get("community", {}).get("list", [])) if paths else set()
 
     def start(self):
         self.write()
