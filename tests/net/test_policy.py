@@ -121,7 +121,7 @@ def test_changed_policy_keeps_the_session(any_wire):
     plain = {"name": "gold-only", "rules": [{"match": {"community": ["64512:7"]}, "set": {"local-pref": 70}, "action": "accept"}]}
     assert "1 changes" in reload(node, config(wire, plain, out, **peer))
     wait_until(lambda: ours(wire) == {POD, PLAIN}, 20, "what the second policy lets in", wire.node.our_routes)
-    assert node.routes(PLAIN)[0]["local_pref"] == 70
+    wait_until(lambda: node.routes(PLAIN)[0]["local_pref"] == 70, 20, "it is preferred less")
     other = {"name": "out", "rules": [{"set": {"prepend": 1, "community": {"add": ["64701:9"]}}, "action": "accept"}]}
     assert "1 changes" in reload(node, config(wire, plain, other, **peer))
     wait_until(lambda: switch.route(POD) and switch.communities(POD) == {"64701:9"}, 20, "the switch has the new words",
@@ -131,7 +131,7 @@ def test_changed_policy_keeps_the_session(any_wire):
     switch.wait_no_route(POD)
     reload(node, config(wire, **{"import": "all"}))
     wait_until(lambda: ours(wire) == {POD, GOLD, PLAIN}, 20, "built-in policies again", wire.node.our_routes)
-    assert {row["local_pref"] for row in node.routes(PLAIN)} == {100}
+    wait_until(lambda: {row["local_pref"] for row in node.routes(PLAIN)} == {100}, 20, "what the old policy set is gone")
     switch.wait_route(POD)
     assert node.peer("tor")["established_count"] == 1
 
