@@ -184,7 +184,7 @@ static int prepare_databases(struct ipam_store *s)
 	return err ? err : finish(txn, make_databases(s, txn));
 }
 
-static int open_environment(struct ipam_store *s, const char *dir)
+static int open_files(struct ipam_store *s, const char *dir)
 {
 	int err = reserve_lock_file(dir), dead;
 	if (err)
@@ -202,6 +202,20 @@ static int open_environment(struct ipam_store *s, const char *dir)
 		return err;
 	mdb_reader_check(s->env, &dead); /* slots of the killed would hold old pages for ever */
 	return prepare_databases(s);
+}
+
+/* A store that could not be made whole (a full disk) must not stand there as a damaged one. Nobody else can have it
+ * open: the caller holds the lock under which stores are made. */
+static int open_environment(struct ipam_store *s, const char *dir)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	snprintf(path, sizeof path, "%s/data.mdb", dir);
+	bool fresh = stat(path, &st) < 0 && errno == ENOENT;
+	int err = open_files(s, dir);
+	if (err && fresh)
+		unlink(path);
+	return err;
 }
 
 static int open_lock(struct ipam_store *s, const char *dir, bool create)

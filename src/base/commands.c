@@ -71,6 +71,7 @@ const struct command commands[] = {
 			   {"advertised", "Routes advertised"},
 			   {"messages_in", "Messages in"},
 			   {"messages_out", "Messages out"},
+			   {"output_pending", "Bytes waiting to be sent"},
 			   {"established_count", "Times established"},
 			   {"next_try", "Next try"},
 			   {"last_error", "Last error"},

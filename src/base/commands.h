@@ -19,7 +19,7 @@ struct command_column {
 	const char *heading;
 };
 
-enum { COMMAND_WORDS_MAX = 3, COMMAND_ALIASES_MAX = 4, COMMAND_COLUMNS_MAX = 28 };
+enum { COMMAND_WORDS_MAX = 3, COMMAND_ALIASES_MAX = 4, COMMAND_COLUMNS_MAX = 32 };
 
 struct command {
 	const char *id;      /* "show-routes" */

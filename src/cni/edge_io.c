@@ -73,8 +73,8 @@ int cni_store_fail(const struct cni_request *r, int err, const char *what, struc
 	cni_fail(e, err == -EAGAIN ? CNI_TRY_AGAIN : CNI_IO, "cannot %s in %s/leases: %s", what, r->run_dir,
 		 err_text(err));
 	if (err == ERR_CORRUPT)
-		cni_fail_details(e, "the lease store is damaged, or another program's; underlayd rebuilds it from "
-				 "the running pods after it was moved away");
+		cni_fail_details(e, "the lease store is damaged, or another program's; drain the node, move that directory "
+				 "away, and start the pods anew");
 	else if (err == ERR_UNSUPPORTED)
 		cni_fail_details(e, "the lease store was written by a later release");
 	return e->code;

@@ -41,8 +41,8 @@ struct batch {
 static bool same_words(const struct group *g, const struct bgp_export *words, const struct peer *p, const bool *families,
 		       bool extended)
 {
-	bool same = g->policy == p->export && g->rules == p->export_rules && g->extended == extended && g->words.ibgp == words->ibgp && g->words.as4 == words->as4 &&
-		    g->words.local_asn == words->local_asn &&
+	bool same = g->policy == p->export && g->rules == p->export_rules && g->extended == extended &&
+		    g->words.ibgp == words->ibgp && g->words.as4 == words->as4 && g->words.local_asn == words->local_asn &&
 		    addr_eq(&g->words.link_local_self, &words->link_local_self);
 	for (unsigned f = 0; f < BGP_FAMILIES; f++)
 		same &= g->families[f] == families[f] && addr_eq(&g->words.next_hop_self[f], &words->next_hop_self[f]);

@@ -310,6 +310,7 @@ static struct json_object *peer_row(const struct peer *p)
 	put_number(row, "advertised", export_advertised(p));
 	put_number(row, "messages_in", p->count.messages_in);
 	put_number(row, "messages_out", p->count.messages_out + p->count.updates_out);
+	put_number(row, "output_pending", peer_pending(p));
 	put_number(row, "established_count", p->session.established_count);
 	put_info(p, row, state);
 	put_established(p, row);

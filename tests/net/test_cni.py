@@ -3,6 +3,7 @@ needs the daemon: the tests publish plugin.json themselves.
 """
 import json
 import os
+import pathlib
 import random
 import signal
 import time
@@ -425,6 +426,30 @@ def test_exhaustion(host):
     for i in range(7):
         host.delete(f"c{i}").silent()
     assert host.state() == before
+
+
+def test_full_disk_leaves_nothing_damaged(host):
+    """The run directory on a file system with too little room, for every amount of too little: an error, and once
+    there is room, all is well."""
+    pod = host.pod("a")
+    leases = pathlib.Path(host.run_dir, "leases")
+    for kib in range(4, 220, 12):
+        leases.mkdir(exist_ok=True)
+        sh("mount", "-t", "tmpfs", "-o", f"size={kib}k", "none", leases)
+        try:
+            call = host.add("c1", pod)
+            gone = call.status == 0 and host.delete("c1")
+            for failed in [c for c in (call, gone) if c and c.status != 0]:
+                assert failed.json["code"] in (5, 11), failed.json
+                sh("mount", "-o", "remount,size=4m", leases)
+            if gone and gone.status != 0:
+                host.delete("c1").silent()
+            if call.status != 0:
+                host.add("c1", pod).ok()
+                host.delete("c1").silent()
+        finally:
+            sh("umount", leases)
+    assert call.status == 0 and gone.status == 0  # the last amount was enough
 
 
 def test_failing_sandboxes_eat_no_addresses(host):
