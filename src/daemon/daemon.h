@@ -47,6 +47,7 @@ struct daemon {
 	struct tick started_at, restart_deadline_at;
 	int64_t started_unix;
 	int lock_fd;
+	struct tick publish_again_at;  /* the plugin's facts could not be written; never: they were */
 	uint32_t pod_mtu;              /* as published to the plugin; 0: not known */
 	ev_prepare prepare;
 	ev_idle idle;

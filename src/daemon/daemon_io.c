@@ -15,6 +15,7 @@
 #include "src/daemon/control_io.h"
 #include "src/daemon/export.h"
 #include "src/daemon/fib_io.h"
+#include "src/daemon/host_io.h"
 #include "src/daemon/listen_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/publish_io.h"
@@ -124,6 +125,8 @@ static void on_second(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)revents;
 	list_each(n, tmp, &d->peers)
 		peer_check_send_hold(container_of(n, struct peer, node), now);
+	if (tick_due(d->publish_again_at, now))
+		publish_plugin_facts(d);
 	transport_watch(d, now);
 	if (!d->restarting)
 		return;
@@ -242,6 +245,12 @@ static int start_kernel(struct daemon *d)
 	return 0;
 }
 
+static void say_warning(void *arg, const char *sentence)
+{
+	(void)arg;
+	log_warn("host", "%s", sentence);
+}
+
 int daemon_start(struct daemon *d)
 {
 	struct conf *first = d->conf;
@@ -257,6 +266,7 @@ int daemon_start(struct daemon *d)
 	d->listener = listener_new(d);
 	d->conf = NULL; /* nothing runs yet: all of it is new */
 	apply_conf(d, first);
+	host_check(d->conf, say_warning, NULL);
 	log_info("daemon", "underlayd runs: node %s, AS %u, %zu peers, %s", d->conf->node.name, d->conf->node.asn,
 		 d->conf->peer_count, d->restarting ? "taking over the routes of before" : "a fresh start");
 	return 0;

@@ -11,6 +11,7 @@
 #include "netlink/link_msg.h"
 #include "netlink/route_msg.h"
 #include "netlink/socket_io.h"
+#include "src/base/clock_io.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
 
@@ -108,6 +109,8 @@ static int write_whole(const char *path, const char *text)
 
 int publish_plugin_facts(struct daemon *d)
 {
+	enum { AGAIN_MS = 5000 };
+	static struct log_limit limit;
 	char path[512], *text;
 	uint32_t mtu = uplink_mtu(d->conf);
 	if (mtu) /* a link that is away for a moment changes nothing */
@@ -118,8 +121,9 @@ int publish_plugin_facts(struct daemon *d)
 		abort();
 	bool same = same_content(path, text);
 	int error = same ? 0 : write_whole(path, text);
+	d->publish_again_at = error ? tick_after(clock_now(), AGAIN_MS) : (struct tick){0};
 	if (error)
-		log_error("plugin facts", "%s: %s: new pods keep the settings of before", path, strerror(-error));
+		log_remote(&limit, LOG_LEVEL_ERROR, "plugin facts", "%s: %s: new pods keep the settings of before", path, strerror(-error));
 	free(text);
 	json_object_put(o);
 	return error ? error : !same;

@@ -4,5 +4,6 @@
 
 struct daemon;
 
-/* Writes the file where its content would change. 1: it did, 0: it did not, -errno, logged. */
+/* Writes the file where its content would change. 1: it did, 0: it did not, -errno, logged, and tried again
+ * every few seconds. */
 int publish_plugin_facts(struct daemon *d);

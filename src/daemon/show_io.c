@@ -13,6 +13,7 @@
 #include "src/daemon/daemon.h"
 #include "src/daemon/export.h"
 #include "src/daemon/fib_io.h"
+#include "src/daemon/host_io.h"
 #include "src/daemon/listen_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/show_policy_io.h"
@@ -83,15 +84,9 @@ static int count_lease(void *arg, const struct ipam_lease *l)
 	return 0;
 }
 
-static const char *read_sysctl(const char *path, char *buf, size_t cap)
+static void add_warning(void *warnings, const char *sentence)
 {
-	FILE *f = fopen(path, "re");
-	if (!f || !fgets(buf, (int)cap, f))
-		buf[0] = '\0';
-	if (f)
-		fclose(f);
-	buf[strcspn(buf, "\n")] = '\0';
-	return buf;
+	json_object_array_add(warnings, json_object_new_string(sentence));
 }
 
 static bool covered(const struct conf_prefixes *set, const struct prefix *p)
@@ -144,9 +139,7 @@ static void put_warnings(const struct daemon *d, struct json_object *row, int le
 	warn_of_cidrs(d, w);
 	if (listener_failed(d->listener))
 		json_object_array_add(w, json_object_new_string(listener_text(d->listener)));
-	if (strcmp(read_sysctl("/proc/sys/net/ipv4/ip_forward", text, sizeof text), "0") == 0)
-		json_object_array_add(w, json_object_new_string("this host does not forward IPv4, so pods reach nobody: "
-								"sysctl -w net.ipv4.ip_forward=1"));
+	host_check(d->conf, add_warning, w);
 	if (d->fib && fib_writer_failed(d->fib)) {
 		snprintf(text, sizeof text, "the kernel refused %zu routes: underlayc show routes tells why",
 			 fib_writer_failed(d->fib));

@@ -1,7 +1,10 @@
 """The control socket against clients that a shell script would write, and worse."""
+import contextlib
 import json
 import os
+import signal
 import socket
+import subprocess
 
 import pytest
 
@@ -96,8 +99,44 @@ def test_clients_that_do_not_read_cost_nothing(node):
     assert sum(a == {"done": True} for a in answers) == 40
 
 
+def test_facts_for_the_plugin_are_written_when_there_is_room_again(net):
+    """A full run directory at a reload: the pods keep the old settings, and get the new ones by themselves later."""
+    node = net.underlayd(net.ns("n"), {**CONFIG, "pods": {"cidrs": ["10.244.1.0/24"]}})
+    node.run_dir.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", node.run_dir], check=True)
+    try:
+        node.start()
+
+        def cidrs():
+            return json.loads((node.run_dir / "plugin.json").read_text())["cidrs"]
+
+        assert cidrs() == ["10.244.1.0/24"]
+        with open(node.run_dir / "ballast", "wb", buffering=0) as f:
+            with contextlib.suppress(OSError):
+                while True:
+                    f.write(bytes(4096))
+        node.configure({**CONFIG, "pods": {"cidrs": ["10.244.2.0/24"]}})
+        node.popen.send_signal(signal.SIGHUP)
+        node.wait_log("plugin facts: .*No space left")
+        assert cidrs() == ["10.244.1.0/24"]
+        (node.run_dir / "ballast").unlink()
+        wait_until(lambda: cidrs() == ["10.244.2.0/24"], 20, "the new settings are there", cidrs)
+    finally:
+        node.stop()
+        subprocess.run(["umount", "-l", node.run_dir], check=True)
+
+
 def test_too_many_clients(node):
     many = [dial(node) for _ in range(70)]
     for s in many[:20]:
         s.close()
     wait_until(lambda: node.status(), 10, "there is room again")
+
+
+def test_a_host_that_does_not_forward_is_told_so(net):
+    node = net.underlayd(net.ns("n"), {**CONFIG, "pods": {"cidrs": ["10.244.1.0/24"]}})
+    node.ns.sysctl(ip_forward=0)
+    node.start()
+    assert any("ip_forward=1" in w for w in node.status()["warnings"]) and "ip_forward=1" in node.log()
+    node.ns.sysctl(ip_forward=1)
+    assert not any("ip_forward=1" in w for w in node.status()["warnings"])
