@@ -37,7 +37,7 @@ uint8_t cursor_u8(struct cursor *c)
 uint16_t cursor_u16(struct cursor *c)
 {
 	const uint8_t *p = cursor_bytes(c, 2);
-	return p ? (uint16_t)(p[0] << 8 | p[1]) : 0;
+	return (uint16_t)(p ? p[0] << 8 | p[1] : 0);
 }
 
 uint32_t cursor_u32(struct cursor *c)

@@ -1,29 +1,122 @@
 #include "src/daemon/pods_io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/if.h>
 #include <linux/rtnetlink.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "ipam/store_io.h"
 #include "netlink/link_msg.h"
 #include "netlink/route_msg.h"
 #include "netlink/socket_io.h"
+#include "src/base/clock_io.h"
 #include "src/base/err.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
 
+/* --- reading the leases
+ *
+ * LMDB trusts the pages that it maps: one that was damaged is a SIGBUS, or a walk without end. So a child reads the
+ * store and hands over the leases, and what becomes of it is an error like any other.
+ */
+
+enum { READ_LIMIT_MS = 2000, CHILD_FAILED = 1 };
+
+struct handover {
+	uint16_t len; /* of the lease that follows; 0: the end, error says how it went */
+	int16_t error;
+};
+
+static int write_lease(void *fd, const struct ipam_lease *l)
+{
+	uint8_t buf[sizeof(struct handover) + IPAM_LEASE_BYTES_MAX];
+	struct handover h = {.len = (uint16_t)ipam_lease_encode(l, buf + sizeof h, IPAM_LEASE_BYTES_MAX)};
+	memcpy(buf, &h, sizeof h);
+	size_t len = sizeof h + h.len;
+	return write(*(int *)fd, buf, len) == (ssize_t)len ? 0 : -EPIPE;
+}
+
+static void child(const char *dir, int fd)
+{
+	struct ipam_store *store;
+	int error = ipam_store_open(&store, dir, false);
+	if (error == ERR_NOT_FOUND || error == -ENOENT)
+		error = 0;
+	else if (!error)
+		error = ipam_store_each(store, write_lease, &fd);
+	struct handover end = {.error = (int16_t)error};
+	_exit(write(fd, &end, sizeof end) == sizeof end ? 0 : CHILD_FAILED);
+}
+
+/* Exactly len bytes before the deadline. */
+static bool read_all(int fd, void *buf, size_t len, struct tick deadline)
+{
+	uint8_t *p = buf;
+	while (len) {
+		struct pollfd wait = {.fd = fd, .events = POLLIN};
+		int64_t left = deadline.ms - clock_now().ms;
+		if (left <= 0 || poll(&wait, 1, (int)left) <= 0)
+			return false;
+		ssize_t n = read(fd, p, len);
+		if (n <= 0)
+			return false;
+		p += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+static int take_leases(int fd, int (*fn)(void *arg, const struct ipam_lease *l), void *arg)
+{
+	struct tick deadline = tick_after(clock_now(), READ_LIMIT_MS);
+	uint8_t buf[IPAM_LEASE_BYTES_MAX];
+	struct handover h;
+	struct ipam_lease l;
+	while (read_all(fd, &h, sizeof h, deadline)) {
+		if (h.len == 0)
+			return h.error;
+		if (h.len > sizeof buf || !read_all(fd, buf, h.len, deadline) || ipam_lease_decode(buf, h.len, &l))
+			break;
+		int answer = fn(arg, &l);
+		if (answer)
+			return answer;
+	}
+	return ERR_CORRUPT; /* the child died, or found no end */
+}
+
 int pods_each(const struct daemon *d, int (*fn)(void *arg, const struct ipam_lease *l), void *arg)
 {
 	char dir[256];
-	struct ipam_store *store;
+	int ends[2];
 	snprintf(dir, sizeof dir, "%s/leases", d->conf->run_dir);
-	int error = ipam_store_open(&store, dir, false);
-	if (error)
-		return error == ERR_NOT_FOUND || error == -ENOENT ? 0 : error;
-	error = ipam_store_each(store, fn, arg);
-	ipam_store_close(store);
+	if (access(dir, F_OK) < 0)
+		return 0;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	pid_t pid = fork();
+	if (pid == 0) {
+		static const int deadly[] = {SIGPIPE, SIGBUS, SIGSEGV, SIGABRT};
+		for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
+			signal(deadly[i], SIG_DFL); /* it just dies: that is what it is for */
+		prctl(PR_SET_DUMPABLE, 0);
+		child(dir, ends[1]);
+	}
+	int error = pid < 0 ? -errno : 0;
+	close(ends[1]);
+	if (!error)
+		error = take_leases(ends[0], fn, arg);
+	close(ends[0]);
+	if (pid > 0) {
+		kill(pid, SIGKILL); /* where it is not done by now */
+		waitpid(pid, NULL, 0);
+	}
 	return error;
 }
 

@@ -2,13 +2,14 @@
 import contextlib
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
 
 import pytest
 
-from harness import wait_until
+from harness import BUILD, wait_until
 
 CONFIG = {"node": {"name": "n", "asn": 64700, "router-id": "10.0.0.1"}, "kernel": {"install": False},
           "peers": [{"name": f"p{i}", "address": f"10.0.{i // 250}.{i % 250 + 2}", "asn": 64800, "passive": True,
@@ -140,3 +141,27 @@ def test_a_host_that_does_not_forward_is_told_so(net):
     assert any("ip_forward=1" in w for w in node.status()["warnings"]) and "ip_forward=1" in node.log()
     node.ns.sysctl(ip_forward=1)
     assert not any("ip_forward=1" in w for w in node.status()["warnings"])
+
+
+def test_damaged_leases_are_reported_and_harm_nothing(wire):
+    """Any page of the store overwritten with anything: the daemon says so, and lives."""
+    rnd = random.Random(7)
+    node = wire.underlayd().start()
+    pod = wire.net.ns("pod")
+    done = subprocess.run(["ip", "netns", "exec", wire.node.name, "env", "CNI_COMMAND=ADD", "CNI_CONTAINERID=c1",
+                           f"CNI_NETNS=/run/netns/{pod.name}", "CNI_IFNAME=eth0", "CNI_PATH=/x", BUILD / "underlay"],
+                          input=json.dumps({"cniVersion": "1.0.0", "name": "underlay", "type": "underlay",
+                                            "runDir": str(node.run_dir)}), text=True, capture_output=True, timeout=30, check=True)
+    assert len(node.ask("show", "pods")) == 1, done.stdout
+    data = node.run_dir / "leases" / "data.mdb"
+    good, reported = data.read_bytes(), 0
+    for _ in range(40):
+        page = rnd.randrange(len(good) // 4096) * 4096
+        filler = rnd.choice([bytes(4096), b"\xff" * 4096, rnd.randbytes(4096)])
+        data.write_bytes(good[:page] + filler + good[page + 4096:])
+        answer = node.client("show", "pods")
+        reported += answer.returncode != 0
+        assert "no daemon" not in answer.stderr and node.running(), answer.stderr
+        assert node.status()["node"] == "node"
+    data.write_bytes(good)
+    assert reported > 0 and len(node.ask("show", "pods")) == 1
