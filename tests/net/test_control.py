@@ -120,6 +120,7 @@ def test_facts_for_the_plugin_are_written_when_there_is_room_again(net):
         node.popen.send_signal(signal.SIGHUP)
         node.wait_log("plugin facts: .*No space left")
         assert cidrs() == ["10.244.1.0/24"]
+        assert any("plugin.json" in w for w in node.status()["warnings"])
         (node.run_dir / "ballast").unlink()
         wait_until(lambda: cidrs() == ["10.244.2.0/24"], 20, "the new settings are there", cidrs)
     finally:
