@@ -266,7 +266,7 @@ int daemon_start(struct daemon *d)
 	d->listener = listener_new(d);
 	d->conf = NULL; /* nothing runs yet: all of it is new */
 	apply_conf(d, first);
-	host_check(d->conf, say_warning, NULL);
+	host_check(d->imports.own, d->imports.own_count, say_warning, NULL);
 	log_info("daemon", "underlayd runs: node %s, AS %u, %zu peers, %s", d->conf->node.name, d->conf->node.asn,
 		 d->conf->peer_count, d->restarting ? "taking over the routes of before" : "a fresh start");
 	return 0;

@@ -4,7 +4,7 @@
 #pragma once
 #include <stddef.h>
 
-struct conf;
+#include "src/base/addr.h"
 
-/* Calls fn with a sentence for each thing that is wrong, and what to do about it. */
-void host_check(const struct conf *c, void (*fn)(void *arg, const char *sentence), void *arg);
+/* Calls fn with a sentence for each thing that is wrong for a node with these pod CIDRs, and what to do about it. */
+void host_check(const struct prefix *cidrs, size_t count, void (*fn)(void *arg, const char *sentence), void *arg);

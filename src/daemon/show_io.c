@@ -139,7 +139,7 @@ static void put_warnings(const struct daemon *d, struct json_object *row, int le
 	warn_of_cidrs(d, w);
 	if (listener_failed(d->listener))
 		json_object_array_add(w, json_object_new_string(listener_text(d->listener)));
-	host_check(d->conf, add_warning, w);
+	host_check(d->imports.own, d->imports.own_count, add_warning, w);
 	if (tick_is_set(d->publish_again_at))
 		add_warning(w, "plugin.json cannot be written (the log says why): new pods get the settings of before");
 	if (d->fib && fib_writer_failed(d->fib)) {
