@@ -254,7 +254,8 @@ size_t fib_dump_end(struct fib *f)
 		if (e->error == -EEXIST && e->want != e->have)
 			continue; /* another's route stands there, and it has its own time to be tried again */
 		e->failures = 0; /* what refused the others, a link that was away, may be over */
-		differ += settle(f, e);
+		bool under_way = e->in_flight || (list_linked(&e->queue) && !e->error);
+		differ += settle(f, e) && !under_way;
 	}
 	return differ;
 }

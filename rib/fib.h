@@ -64,7 +64,7 @@ void fib_lost(struct fib *f);
 struct tick fib_retry(struct fib *f, struct tick now);
 
 /* Compare with the kernel: begin, found for each of our routes in the dump, end. Differences join the queue.
- * Returns how many differ. */
+ * Returns how many differ that were not on their way already. */
 void fib_dump_begin(struct fib *f);
 void fib_dump_found(struct fib *f, const struct route *r);
 size_t fib_dump_end(struct fib *f);

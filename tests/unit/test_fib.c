@@ -290,6 +290,21 @@ START_TEST(dump_ends_the_waiting)
 }
 END_TEST
 
+START_TEST(what_is_under_way_is_no_difference)
+{
+	struct prefix p = prefix_of(1), q = prefix_of(2);
+	struct tick now = {1000};
+	fib_want(&fib, &p, sets[1]);
+	fib_want(&fib, &q, sets[1]);
+	ck_assert_uint_eq(dump(), 0); /* both still to be sent */
+	drain(&now);
+	kernel.route[2] = NULL;
+	ck_assert_uint_eq(dump(), 1); /* somebody took one away */
+	drain(&now);
+	ck_assert_ptr_eq(kernel.route[2], sets[1]);
+}
+END_TEST
+
 START_TEST(refusal_waits_longer_each_time)
 {
 	struct prefix p = prefix_of(1);
@@ -321,6 +336,7 @@ int main(void)
 	tcase_add_test(t, held_adopts_and_changes_nothing_until_released);
 	tcase_add_test(t, held_lets_go_of_what_was_learned_and_lost);
 	tcase_add_test(t, dump_ends_the_waiting);
+	tcase_add_test(t, what_is_under_way_is_no_difference);
 	tcase_add_test(t, refusal_waits_longer_each_time);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
