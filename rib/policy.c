@@ -1,24 +1,16 @@
 #include "rib/policy.h"
 
-static bool inside(const struct prefix *p, const struct prefix *set, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (prefix_covers(&set[i], p))
-			return true;
-	return false;
-}
-
 /* Ours, or the default route. */
 static bool is_guarded(const struct rib_import_context *ctx, const struct prefix *p)
 {
-	return prefix_is_default(p) || inside(p, ctx->own, ctx->own_count);
+	return prefix_is_default(p) || prefix_in_any(p, ctx->own, ctx->own_count);
 }
 
 bool rib_import_accepts(enum rib_import policy, const struct rib_import_context *ctx, const struct prefix *p)
 {
 	if (policy == RIB_IMPORT_NONE || is_guarded(ctx, p))
 		return false;
-	return policy == RIB_IMPORT_ALL || inside(p, ctx->cluster, ctx->cluster_count);
+	return policy == RIB_IMPORT_ALL || prefix_in_any(p, ctx->cluster, ctx->cluster_count);
 }
 
 bool rib_import_run(const struct rib_policy *policy, struct rib_policy_cache *cache, const struct rib_import_context *ctx,

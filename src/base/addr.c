@@ -193,6 +193,14 @@ bool prefix_covers(const struct prefix *outer, const struct prefix *inner)
 	       prefix_is_v4(outer) == prefix_is_v4(inner);
 }
 
+bool prefix_in_any(const struct prefix *p, const struct prefix *set, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (prefix_covers(&set[i], p))
+			return true;
+	return false;
+}
+
 bool prefix_overlaps(const struct prefix *a, const struct prefix *b)
 {
 	return prefix_covers(a, b) || prefix_covers(b, a);

@@ -52,5 +52,6 @@ int prefix_cmp(const struct prefix *a, const struct prefix *b); /* by address, t
 bool prefix_eq(const struct prefix *a, const struct prefix *b);
 bool prefix_has_addr(const struct prefix *p, const struct addr *a);
 bool prefix_covers(const struct prefix *outer, const struct prefix *inner);
+bool prefix_in_any(const struct prefix *p, const struct prefix *set, size_t n); /* one of set covers p */
 bool prefix_overlaps(const struct prefix *a, const struct prefix *b);
 uint64_t prefix_hash(const struct prefix *p);

@@ -105,18 +105,10 @@ static const struct conf_peer *find_peer_conf(const struct conf *c, const char *
 	return NULL;
 }
 
-static bool covered(const struct conf_prefixes *set, const struct prefix *p)
-{
-	for (size_t i = 0; i < set->count; i++)
-		if (prefix_covers(&set->at[i], p))
-			return true;
-	return false;
-}
-
 static bool all_covered(const struct conf_prefixes *outer, const struct conf_prefixes *inner)
 {
 	for (size_t i = 0; i < inner->count; i++)
-		if (!covered(outer, &inner->at[i]))
+		if (!prefix_in_any(&inner->at[i], outer->at, outer->count))
 			return false;
 	return true;
 }

@@ -89,14 +89,6 @@ static void add_warning(void *warnings, const char *sentence)
 	json_object_array_add(warnings, json_object_new_string(sentence));
 }
 
-static bool covered(const struct conf_prefixes *set, const struct prefix *p)
-{
-	for (size_t i = 0; i < set->count; i++)
-		if (prefix_covers(&set->at[i], p))
-			return true;
-	return false;
-}
-
 struct stray_search {
 	const struct conf_prefixes *cidrs;
 	struct json_object *warnings;
@@ -108,7 +100,7 @@ static int warn_stray_pod(void *arg, const struct ipam_lease *l)
 	char text[TEXT], address[ADDR_TEXT_MAX];
 	for (unsigned i = 0; i < l->addr_count; i++) {
 		struct prefix host = prefix_make(&l->addrs[i], 128);
-		if (covered(f->cidrs, &host))
+		if (prefix_in_any(&host, f->cidrs->at, f->cidrs->count))
 			continue;
 		snprintf(text, sizeof text, "pod %.100s has %s, which is in no pods.cidrs: nobody is told how to reach it",
 			 *l->pod ? l->pod : l->container, addr_format(&l->addrs[i], address));
@@ -123,7 +115,7 @@ static void warn_of_cidrs(const struct daemon *d, struct json_object *w)
 	const struct conf_prefixes *own = &d->conf->pods.cidrs, *cluster = &d->conf->pods.cluster_cidrs;
 	struct stray_search f = {own, w};
 	for (size_t i = 0; cluster->count && i < own->count; i++) {
-		if (covered(cluster, &own->at[i]))
+		if (prefix_in_any(&own->at[i], cluster->at, cluster->count))
 			continue;
 		snprintf(text, sizeof text, "pods.cidrs: %s is outside pods.cluster-cidrs: nodes configured alike will not accept it",
 			 prefix_format(&own->at[i], prefix));

@@ -79,6 +79,15 @@ START_TEST(prefix_relations)
 }
 END_TEST
 
+START_TEST(prefix_in_a_set)
+{
+	struct prefix set[] = {px("10.0.0.0/8"), px("fd00::/8")}, in = px("fd10::/64"), out = px("11.0.0.0/8"), wider = px("10.0.0.0/7");
+	ck_assert(prefix_in_any(&in, set, 2) && prefix_in_any(&set[0], set, 2));
+	ck_assert(!prefix_in_any(&out, set, 2) && !prefix_in_any(&wider, set, 2) && !prefix_in_any(&in, set, 1));
+	ck_assert(!prefix_in_any(&in, NULL, 0));
+}
+END_TEST
+
 START_TEST(address_kinds)
 {
 	static const struct {
@@ -268,6 +277,7 @@ int main(void)
 	TCase *t = tcase_create("base");
 	tcase_add_loop_test(t, prefix_text, 0, sizeof prefixes / sizeof *prefixes);
 	tcase_add_test(t, prefix_relations);
+	tcase_add_test(t, prefix_in_a_set);
 	tcase_add_test(t, address_kinds);
 	tcase_add_test(t, address_sum);
 	tcase_add_test(t, cursor_stops_at_the_end);
