@@ -283,8 +283,8 @@ static enum bgp_slot collision_winner(const struct bgp_session *s, const struct 
 }
 
 /* An OPEN came on slot while the other connection is up as well: one of them goes. The decision falls as soon as
- * the peer's identifier is known (the MAY of section 6.8), so that both sides take it at the same point, before
- * either can be Established on the wrong one. True: slot stays. */
+ * the peer's identifier is known (the MAY of section 6.8), which makes it rarer that the peer is Established on the
+ * one that we give up; where it is, both go and the retry mends it. True: slot stays. */
 static bool resolve_collision(struct bgp_session *s, enum bgp_slot slot, const struct bgp_open *o, struct tick now,
 			      struct bgp_actions *out)
 {
