@@ -40,7 +40,7 @@ static void put_multipath(struct netlink_builder *b, uint8_t family, const struc
 		struct rtnexthop *hop = netlink_put_raw(b, sizeof *hop);
 		if (!hop)
 			return;
-		unsigned weight = n->weight < 1 ? 1 : n->weight > 256 ? 256 : n->weight;
+		unsigned weight = n->weight < 1 ? 1 : n->weight > ROUTE_WEIGHT_MAX ? ROUTE_WEIGHT_MAX : n->weight;
 		hop->rtnh_hops = (unsigned char)(weight - 1);
 		hop->rtnh_ifindex = (int)n->ifindex;
 		put_gateway(b, family, &n->gateway);

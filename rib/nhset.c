@@ -63,19 +63,45 @@ static struct nhset *intern(struct nhset_table *t, const struct route_nexthop *a
 	return s;
 }
 
+/* Sorted, and each next hop there once: with the largest of its weights, since that is the link it stands for. */
+static unsigned join(struct route_nexthop *at, unsigned count)
+{
+	unsigned n = 0;
+	qsort(at, count, sizeof *at, by_gateway);
+	for (unsigned i = 0; i < count; i++) {
+		if (n == 0 || by_gateway(&at[n - 1], &at[i]))
+			at[n++] = at[i];
+		else if (at[n - 1].weight < at[i].weight)
+			at[n - 1].weight = at[i].weight;
+	}
+	return n;
+}
+
+static unsigned common_divisor(unsigned a, unsigned b)
+{
+	return b ? common_divisor(b, a % b) : a;
+}
+
+/* 2:4 is 1:2, and a next hop alone has all there is: what is forwarded the same way is the same set. */
+static void reduce_weights(struct route_nexthop *at, unsigned count)
+{
+	unsigned divisor = 0;
+	for (unsigned i = 0; i < count; i++)
+		divisor = common_divisor(at[i].weight, divisor);
+	for (unsigned i = 0; divisor && i < count; i++)
+		at[i].weight = (uint16_t)(at[i].weight / divisor);
+}
+
 struct nhset *nhset_of(struct nhset_table *t, const struct route_nexthop *at, unsigned count)
 {
 	struct route_nexthop sorted[ROUTE_NEXTHOPS_MAX];
-	unsigned n = 0;
 	if (count > ROUTE_NEXTHOPS_MAX)
 		count = ROUTE_NEXTHOPS_MAX;
 	if (count)
 		memcpy(sorted, at, count * sizeof *at);
-	qsort(sorted, count, sizeof *sorted, by_gateway);
-	for (unsigned i = 0; i < count; i++)
-		if (n == 0 || by_gateway(&sorted[n - 1], &sorted[i]))
-			sorted[n++] = sorted[i];
-	return intern(t, sorted, n);
+	count = join(sorted, count);
+	reduce_weights(sorted, count);
+	return intern(t, sorted, count);
 }
 
 struct nhset *nhset_choose(struct nhset_table *t, const struct rib_entry *e)

@@ -9,14 +9,14 @@
 
 #include "src/base/addr.h"
 
-enum { ROUTE_NEXTHOPS_MAX = 64 };
+enum { ROUTE_NEXTHOPS_MAX = 64, ROUTE_WEIGHT_MAX = 256 };
 
 enum route_type { ROUTE_UNICAST, ROUTE_BLACKHOLE };
 
 struct route_nexthop {
-	struct addr gateway; /* zero: none, the interface is the next hop */
-	uint32_t ifindex;    /* 0: the kernel finds it from the gateway */
-	uint16_t weight;     /* 1 and more */
+	struct addr gateway; /* zero: none, the interface is the next hop; of either family (RFC 8950) */
+	uint32_t ifindex;    /* 0: the kernel finds it from the gateway, which it cannot where that is link-local */
+	uint16_t weight;     /* 1..ROUTE_WEIGHT_MAX: the share of the traffic among the route's next hops */
 };
 
 /* What identifies our routes in a kernel: all of them carry this. */

@@ -505,6 +505,40 @@ START_TEST(next_hop_sets_are_shared)
 }
 END_TEST
 
+static struct route_nexthop hop(const char *gateway, uint32_t ifindex, uint16_t weight)
+{
+	struct route_nexthop n = {.ifindex = ifindex, .weight = weight};
+	ck_assert(addr_parse(gateway, &n.gateway));
+	return n;
+}
+
+START_TEST(next_hop_sets_know_weight_and_link)
+{
+	struct nhset_table t;
+	nhset_table_init(&t);
+	struct route_nexthop low = hop("fe80::1", 3, 2), high = hop("fe80::1", 4, 4), v4 = hop("10.0.0.1", 0, 7);
+	struct nhset *links = nhset_of(&t, (struct route_nexthop[]){low, high}, 2);
+	ck_assert_uint_eq(links->count, 2); /* the same address on two links is two next hops */
+	ck_assert_uint_eq(links->at[0].weight, 1);
+	ck_assert_uint_eq(links->at[1].weight, 2);
+	low.weight = 1, high.weight = 3;
+	struct nhset *other = nhset_of(&t, (struct route_nexthop[]){high, low}, 2);
+	ck_assert_ptr_ne(links, other); /* other shares */
+	low.weight = 2;
+	struct nhset *joined = nhset_of(&t, (struct route_nexthop[]){low, v4, hop("fe80::1", 3, 5)}, 3);
+	ck_assert_uint_eq(joined->count, 2);
+	for (unsigned i = 0; i < joined->count; i++)
+		ck_assert_uint_eq(joined->at[i].weight, addr_is_v4(&joined->at[i].gateway) ? 7 : 5);
+	struct nhset *alone = nhset_of(&t, &v4, 1);
+	ck_assert_uint_eq(alone->at[0].weight, 1);
+	nhset_unref(links);
+	nhset_unref(other);
+	nhset_unref(joined);
+	nhset_unref(alone);
+	nhset_table_fini(&t);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("rib");
@@ -521,6 +555,7 @@ int main(void)
 	tcase_add_test(t, policies);
 	tcase_add_test(t, export_policies);
 	tcase_add_test(t, next_hop_sets_are_shared);
+	tcase_add_test(t, next_hop_sets_know_weight_and_link);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);

@@ -1,0 +1,258 @@
+/* The FIB against the running kernel, in a network namespace of the test's own: what it wants is what the kernel has, and
+ * reading the kernel finds no difference. IPv4 through IPv6 gateways (RFC 8950), links, weights. It needs root or user
+ * namespaces; without either it is counted as skipped.
+ */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "netlink/addr_msg.h"
+#include "netlink/link_msg.h"
+#include "netlink/route_msg.h"
+#include "netlink/socket_io.h"
+#include "rib/fib.h"
+
+enum { SKIPPED = 77, LINKS = 2 };
+
+static const struct route_mark mark = {.table = 254, .metric = 32, .protocol = 171};
+static struct netlink_socket *kernel;
+static struct nhset_table nhsets;
+static struct fib fib;
+static uint32_t links[LINKS];
+static uint64_t message[NETLINK_ROUTE_MESSAGE_MAX / 8];
+
+static struct addr ip(const char *text)
+{
+	struct addr a;
+	ck_assert_msg(addr_parse(text, &a), "%s", text);
+	return a;
+}
+
+static struct prefix cidr(const char *text)
+{
+	struct prefix p;
+	ck_assert_int_eq(prefix_parse(text, &p), PREFIX_OK);
+	return p;
+}
+
+static void must(const char *what)
+{
+	char text[NETLINK_TEXT_MAX];
+	int error = netlink_request(kernel, message, text, sizeof text);
+	ck_assert_msg(error == 0, "%s: %s %s", what, strerror(-error), text);
+}
+
+static void note_link(void *arg, const struct nlmsghdr *h, int error, const char *text)
+{
+	struct netlink_link l;
+	bool deleted;
+	(void)error;
+	(void)text;
+	if (netlink_link_decode(h, &l, &deleted) == 0)
+		*(uint32_t *)arg = l.ifindex;
+}
+
+static uint32_t index_of(const char *name)
+{
+	uint32_t found = 0;
+	netlink_link_get_by_name(message, sizeof message, 0, name);
+	ck_assert_int_eq(netlink_query(kernel, message, note_link, &found), 0);
+	return found;
+}
+
+/* Two links with both ends here, up, each with an address. */
+static void make_links(void)
+{
+	static const char *const names[LINKS][2] = {{"a0", "a1"}, {"b0", "b1"}}, *const addresses[LINKS] = {"10.0.0.1", "10.0.1.1"};
+	int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(here, 0);
+	for (unsigned i = 0; i < LINKS; i++) {
+		struct netlink_veth v = {.name = names[i][0], .peer_name = names[i][1], .mac = {2, 0, 0, 0, 1, (uint8_t)i},
+					 .peer_mac = {2, 0, 0, 0, 2, (uint8_t)i}, .peer_netns = here};
+		struct addr a = ip(addresses[i]);
+		netlink_link_add_veth(message, sizeof message, 0, &v);
+		must("veth");
+		links[i] = index_of(names[i][0]);
+		for (unsigned end = 0; end < 2; end++) {
+			netlink_link_up(message, sizeof message, 0, index_of(names[i][end]), NULL);
+			must("link up");
+		}
+		netlink_addr_add(message, sizeof message, 0, links[i], &a);
+		must("address");
+		/* the switch's IPv4 address is on the link, without a gateway */
+		a = addr_add(&a, 1);
+		struct route r = {.prefix = prefix_make(&a, 128), .mark = {.table = 254, .protocol = 4},
+				  .nexthops = {{.ifindex = links[i], .weight = 1}}, .nexthop_count = 1};
+		netlink_route_encode(message, sizeof message, NETLINK_ROUTE_ADD, 0, &r);
+		must("the way to the switch");
+	}
+	close(here);
+}
+
+static void setup(void)
+{
+	ck_assert_int_eq(unshare(geteuid() ? CLONE_NEWUSER | CLONE_NEWNET : CLONE_NEWNET), 0);
+	ck_assert_int_eq(netlink_socket_open(&kernel, 0), 0);
+	nhset_table_init(&nhsets);
+	fib_init(&fib, &nhsets, &mark);
+	make_links();
+}
+
+static void teardown(void)
+{
+	fib_fini(&fib);
+	nhset_table_fini(&nhsets);
+	netlink_socket_close(kernel);
+}
+
+static void carry_out(void)
+{
+	static const enum netlink_route_op ops[] = {[FIB_ADD] = NETLINK_ROUTE_ADD, [FIB_REPLACE] = NETLINK_ROUTE_REPLACE,
+						    [FIB_DELETE] = NETLINK_ROUTE_DELETE};
+	struct fib_intent in;
+	while (fib_next(&fib, &in)) {
+		ck_assert_uint_gt(netlink_route_encode(message, sizeof message, ops[in.op], 0, &in.route), 0);
+		must("the route");
+		fib_done(&fib, in.entry, 0, "", (struct tick){1});
+	}
+}
+
+static void note_route(void *arg, const struct nlmsghdr *h, int error, const char *text)
+{
+	struct route r;
+	bool deleted;
+	(void)error;
+	(void)text;
+	if (netlink_route_decode(h, &r, &deleted) || r.mark.protocol != mark.protocol)
+		return;
+	++*(unsigned *)arg;
+	fib_dump_found(&fib, &r);
+}
+
+/* Reads the kernel; routes gets how many of ours there are, and the answer is how many are not as wanted. */
+static size_t differ(unsigned *routes)
+{
+	static const int families[] = {AF_INET, AF_INET6};
+	*routes = 0;
+	fib_dump_begin(&fib);
+	for (unsigned i = 0; i < 2; i++) {
+		netlink_route_dump_request(message, sizeof message, 0, families[i], mark.table, mark.protocol);
+		ck_assert_int_eq(netlink_dump(kernel, message, note_route, routes), 0);
+	}
+	return fib_dump_end(&fib);
+}
+
+struct hop {
+	const char *gateway;
+	unsigned link; /* 1 and more; 0: the kernel finds it */
+	uint16_t weight;
+};
+
+static void want(const struct prefix *p, const struct hop *hops)
+{
+	struct route_nexthop at[4];
+	unsigned n = 0;
+	for (; n < 4 && hops[n].gateway; n++)
+		at[n] = (struct route_nexthop){.gateway = ip(hops[n].gateway), .ifindex = hops[n].link ? links[hops[n].link - 1] : 0,
+					       .weight = hops[n].weight};
+	struct nhset *s = nhset_of(&nhsets, at, n);
+	fib_want(&fib, p, s);
+	nhset_unref(s);
+}
+
+/* Each is put over the one before it, so the replacing is tested as well. */
+static const struct {
+	const char *what, *prefix;
+	struct hop hops[4];
+} steps[] = {
+	{"IPv4", "10.244.2.0/24", {{"10.0.0.2", 0, 1}}},
+	{"IPv4 by an IPv6 gateway", "10.244.2.0/24", {{"fe80::1", 1, 1}}},
+	{"the same address on the other link", "10.244.2.0/24", {{"fe80::1", 2, 1}}},
+	{"on both links", "10.244.2.0/24", {{"fe80::1", 1, 1}, {"fe80::1", 2, 1}}},
+	{"weighted", "10.244.2.0/24", {{"fe80::1", 1, 1}, {"fe80::1", 2, 4}}},
+	{"weighted as far as it goes", "10.244.2.0/24", {{"fe80::1", 1, 1}, {"fe80::1", 2, ROUTE_WEIGHT_MAX}}},
+	{"gateways of both families", "10.244.2.0/24", {{"10.0.0.2", 0, 3}, {"fe80::1", 2, 2}, {"fe80::2", 2, 1}}},
+	{"IPv4, two gateways with weights", "10.244.2.0/24", {{"10.0.0.2", 0, 25}, {"10.0.1.2", 0, 100}}},
+	{"back to one", "10.244.2.0/24", {{"10.0.1.2", 0, 100}}},
+	{"a blackhole", "10.244.2.0/24", {{NULL}}},
+	{"IPv6", "fd10:244:2::/64", {{"fe80::1", 1, 1}}},
+	{"IPv6 on both links", "fd10:244:2::/64", {{"fe80::1", 1, 1}, {"fe80::1", 2, 1}}},
+	{"IPv6 weighted", "fd10:244:2::/64", {{"fe80::1", 1, 7}, {"fe80::1", 2, 2}}},
+	{"IPv6 weighted as far as it goes", "fd10:244:2::/64", {{"fe80::1", 1, ROUTE_WEIGHT_MAX}, {"fe80::2", 2, 255}}},
+};
+
+START_TEST(the_kernel_has_what_is_wanted)
+{
+	unsigned routes;
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		struct prefix p = cidr(steps[i].prefix);
+		bool fresh = i == 0 || strcmp(steps[i].prefix, steps[i - 1].prefix) != 0;
+		want(&p, steps[i].hops);
+		if (!fresh) /* the kernel has the last one, and that is not this one */
+			ck_assert_msg(fib_find(&fib, &p)->have != fib_find(&fib, &p)->want, "%s", steps[i].what);
+		carry_out();
+		ck_assert_msg(differ(&routes) == 0, "%s: the kernel's route reads otherwise", steps[i].what);
+		ck_assert_msg(fib_find(&fib, &p)->have == fib_find(&fib, &p)->want, "%s: not there", steps[i].what);
+		ck_assert_uint_eq(routes, prefix_is_v4(&p) ? 1 : 2);
+	}
+}
+END_TEST
+
+/* What somebody else did to the shares is seen, and mended. */
+START_TEST(foreign_weights_are_a_difference)
+{
+	struct prefix p = cidr("10.244.3.0/24");
+	unsigned routes;
+	want(&p, (struct hop[4]){{"fe80::1", 1, 1}, {"fe80::1", 2, 4}});
+	carry_out();
+	struct route r = {.prefix = p, .mark = mark, .nexthop_count = 2,
+			  .nexthops = {{ip("fe80::1"), links[0], 4}, {ip("fe80::1"), links[1], 1}}};
+	netlink_route_encode(message, sizeof message, NETLINK_ROUTE_REPLACE, 0, &r);
+	must("another's route");
+	ck_assert_uint_eq(differ(&routes), 1);
+	carry_out();
+	ck_assert_uint_eq(differ(&routes), 0);
+	fib_want(&fib, &p, NULL);
+	carry_out();
+	ck_assert_uint_eq(differ(&routes), 0);
+	ck_assert_uint_eq(routes, 0);
+}
+END_TEST
+
+/* In a child, since there is no way back. */
+static bool namespaces_can_be_made(void)
+{
+	pid_t child = fork();
+	int status = 1;
+	if (child == 0)
+		_exit(unshare(geteuid() ? CLONE_NEWUSER | CLONE_NEWNET : CLONE_NEWNET) ? 1 : 0);
+	return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+int main(void)
+{
+	if (!namespaces_can_be_made()) {
+		puts("no right to make a network namespace: skipped");
+		return SKIPPED;
+	}
+	Suite *s = suite_create("kernel routes");
+	TCase *t = tcase_create("kernel routes");
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, the_kernel_has_what_is_wanted);
+	tcase_add_test(t, foreign_weights_are_a_difference);
+	suite_add_tcase(s, t);
+	SRunner *r = srunner_create(s);
+	srunner_set_fork_status(r, CK_FORK); /* each test has a namespace of its own */
+	srunner_run_all(r, CK_NORMAL);
+	int failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
