@@ -105,6 +105,7 @@ count_program() { # SUITE PATH-WITHOUT-EXTENSION
 
 # --- pytest
 
+# The tests mostly wait (for timers, for a switch to start), so there are more of them at once than processors.
 # net_tests SUITE LOG-NAME PROGRAM-DIRECTORY PYTEST-ARGUMENT...
 net_tests() {
 	local suite=$1 name=$2 programs=$3 status=0 tests wrong errors left line
@@ -112,8 +113,8 @@ net_tests() {
 	rm -f "$logs/$name.xml"
 	attempt "Network tests with the programs in ${programs#"$top"/} (each . is a test)" "$name.log" \
 		env UNDERLAY_BUILD="$programs" PYTHONDONTWRITEBYTECODE=1 timeout -k 60 "$net_time_limit" \
-		/usr/bin/python3 -m pytest -p no:cacheprovider -q -rfEs --tb=short --junitxml="$logs/$name.xml" "$@" \
-		tests/net || status=$?
+		/usr/bin/python3 -m pytest -p no:cacheprovider -n $((2 * jobs)) -q -rfEs --tb=short \
+		--junitxml="$logs/$name.xml" "$@" tests/net || status=$?
 	if [ ! -s "$logs/$name.xml" ]; then
 		failure "$suite: pytest did not finish (status $status)" "$logs/$name.log"
 		show_end_of "$logs/$name.log"
