@@ -101,12 +101,11 @@ struct addr addr_add(const struct addr *a, uint64_t offset)
 static struct addr addr_mask(const struct addr *a, unsigned len)
 {
 	struct addr r = *a;
-	for (unsigned i = 0; i < 16; i++) {
-		if (len >= 8 * (i + 1))
-			continue;
-		unsigned keep = len > 8 * i ? len - 8 * i : 0;
-		r.b[i] &= (uint8_t)(0xff00u >> keep);
-	}
+	unsigned at = len / 8;
+	if (at >= sizeof r.b)
+		return r;
+	r.b[at] &= (uint8_t)(0xff00u >> len % 8);
+	memset(r.b + at + 1, 0, sizeof r.b - at - 1);
 	return r;
 }
 

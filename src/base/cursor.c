@@ -2,58 +2,6 @@
 
 #include <string.h>
 
-struct cursor cursor_of(const void *data, size_t len)
-{
-	return (struct cursor){.p = data, .end = data ? (const uint8_t *)data + len : NULL};
-}
-
-size_t cursor_left(const struct cursor *c)
-{
-	return (size_t)(c->end - c->p);
-}
-
-bool cursor_ok(const struct cursor *c)
-{
-	return !c->failed;
-}
-
-const uint8_t *cursor_bytes(struct cursor *c, size_t len)
-{
-	if (c->failed || cursor_left(c) < len) {
-		c->failed = true;
-		return NULL;
-	}
-	const uint8_t *p = c->p;
-	c->p += len;
-	return p;
-}
-
-uint8_t cursor_u8(struct cursor *c)
-{
-	const uint8_t *p = cursor_bytes(c, 1);
-	return p ? *p : 0;
-}
-
-uint16_t cursor_u16(struct cursor *c)
-{
-	const uint8_t *p = cursor_bytes(c, 2);
-	return (uint16_t)(p ? p[0] << 8 | p[1] : 0);
-}
-
-uint32_t cursor_u32(struct cursor *c)
-{
-	const uint8_t *p = cursor_bytes(c, 4);
-	return p ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3] : 0;
-}
-
-struct cursor cursor_sub(struct cursor *c, size_t len)
-{
-	const uint8_t *p = cursor_bytes(c, len);
-	struct cursor s = cursor_of(p, p ? len : 0);
-	s.failed = p == NULL;
-	return s;
-}
-
 struct writer writer_of(void *data, size_t cap)
 {
 	struct writer w = {.start = data, .p = data, .end = (uint8_t *)data + cap};
