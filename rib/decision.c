@@ -63,6 +63,12 @@ static uint64_t former_life(const struct rib_path *p)
 	return UINT32_MAX - p->source->id;
 }
 
+/* Of several paths from one session, RFC 7911. */
+static uint64_t path_id(const struct rib_path *p)
+{
+	return p->path_id;
+}
+
 static const struct rule rules[] = {
 	{"", NULL, NULL},
 	{"own route", not_local, NULL},
@@ -76,6 +82,7 @@ static const struct rule rules[] = {
 	{"cluster list length", cluster_length, NULL},
 	{"peer address", NULL, lower_address},
 	{"newer session wins", former_life, NULL},
+	{"path ID", path_id, NULL},
 };
 
 enum { RULE_COUNT = sizeof rules / sizeof *rules, FIRST_TIE_BREAK = 7 };

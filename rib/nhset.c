@@ -104,7 +104,7 @@ struct nhset *nhset_of(struct nhset_table *t, const struct route_nexthop *at, un
 	return intern(t, sorted, count);
 }
 
-struct nhset *nhset_choose(struct nhset_table *t, const struct rib_entry *e)
+struct nhset *nhset_choose(struct nhset_table *t, const struct rib *r, struct rib_entry *e)
 {
 	struct route_nexthop at[ROUTE_NEXTHOPS_MAX];
 	unsigned n = 0;
@@ -112,7 +112,7 @@ struct nhset *nhset_choose(struct nhset_table *t, const struct rib_entry *e)
 		return NULL;
 	if (e->path.source->kind == RIB_SOURCE_LOCAL)
 		return intern(t, NULL, 0);
-	for (const struct rib_path *p = &e->path; p && n < ROUTE_NEXTHOPS_MAX; p = p->next)
+	for (const struct rib_path *p = &e->path; p && n < ROUTE_NEXTHOPS_MAX; p = rib_path_next(r, p))
 		if (p->flags & RIB_PATH_USED)
 			at[n++] = (struct route_nexthop){.gateway = p->attrs->next_hop,
 							 .ifindex = addr_is_link_local(&p->attrs->next_hop) ? p->source->ifindex : 0,

@@ -30,17 +30,16 @@ bool rib_import_keeps(enum rib_import policy, const struct rib_policy *written, 
 	return rib_import_accepts(policy, ctx, p);
 }
 
-bool rib_export_accepts(enum rib_export policy, bool to_ibgp, const struct rib_entry *e)
+bool rib_export_accepts(enum rib_export policy, bool to_ibgp, const struct rib_path *p)
 {
-	if (policy == RIB_EXPORT_NONE || e->path_count == 0)
+	if (policy == RIB_EXPORT_NONE || !p)
 		return false;
-	const struct rib_path *best = &e->path;
-	if (best->source->kind == RIB_SOURCE_LOCAL)
+	if (p->source->kind == RIB_SOURCE_LOCAL)
 		return true;
-	if (policy == RIB_EXPORT_PODS || best->attrs->no_advertise)
+	if (policy == RIB_EXPORT_PODS || p->attrs->no_advertise)
 		return false;
 	/* RFC 1997: NO_EXPORT stays inside; RFC 4271 section 9.2: what came from inside is not told inside */
-	return to_ibgp ? !best->source->ibgp : !best->attrs->no_export;
+	return to_ibgp ? !p->source->ibgp : !p->attrs->no_export;
 }
 
 const char *rib_import_name(enum rib_import policy)

@@ -8,6 +8,8 @@
 
 enum { CHUNK_BITS = 12, CHUNK = 1 << CHUNK_BITS, LENGTHS = 129 };
 
+_Static_assert(sizeof(struct rib_path) <= 32 && sizeof(struct rib_entry) <= 80, "the table's memory is mostly these");
+
 /* Tombstones in the order they died; one that lives again leaves its record behind, told by the seq. */
 struct tomb {
 	uint64_t seq;
@@ -18,6 +20,8 @@ struct rib {
 	struct rib_entry **chunks;  /* entries never move: position -> chunk, slot; position 0 heads the journal */
 	uint32_t chunk_count, limit; /* limit: highest position ever used */
 	uint32_t free_list;          /* through hash_next */
+	struct rib_path **path_chunks; /* the pool, in the same way; position 0 is not used */
+	uint32_t path_chunk_count, path_limit, free_paths; /* free_paths: through next */
 	uint32_t *buckets, bucket_mask;
 	size_t prefixes, paths, entries;
 	size_t by_length[2][LENGTHS]; /* live prefixes by family and length, for the longest match */
@@ -28,7 +32,7 @@ struct rib {
 	struct rib_path **scratch;
 	size_t scratch_cap;
 	uint32_t next_source;
-	unsigned multipath;
+	unsigned multipath, further_readers;
 };
 
 static struct rib_entry *entry(const struct rib *r, uint32_t at)
@@ -50,6 +54,50 @@ static void add_chunk(struct rib *r)
 	r->chunks[r->chunk_count++] = grown(NULL, CHUNK * sizeof(struct rib_entry));
 }
 
+static struct rib_path *pooled(const struct rib *r, uint32_t at)
+{
+	return &r->path_chunks[at >> CHUNK_BITS][at & (CHUNK - 1)];
+}
+
+static uint32_t take_path(struct rib *r)
+{
+	uint32_t at = r->free_paths;
+	live_add(LIVE_PATH);
+	if (at) {
+		r->free_paths = pooled(r, at)->next;
+		return at;
+	}
+	at = ++r->path_limit;
+	if (at >> CHUNK_BITS >= r->path_chunk_count) {
+		r->path_chunks = grown(r->path_chunks, (r->path_chunk_count + 1) * sizeof *r->path_chunks);
+		r->path_chunks[r->path_chunk_count++] = grown(NULL, CHUNK * sizeof(struct rib_path));
+	}
+	return at;
+}
+
+static void give_path(struct rib *r, uint32_t at)
+{
+	pooled(r, at)->next = r->free_paths;
+	r->free_paths = at;
+	live_drop(LIVE_PATH);
+}
+
+/* For the walks inside, which are short and many: not to be called. */
+static inline struct rib_path *path_after(const struct rib *r, const struct rib_path *p)
+{
+	return p->next ? pooled(r, p->next) : NULL;
+}
+
+struct rib_path *rib_path_first(struct rib_entry *e)
+{
+	return e->path_count ? &e->path : NULL;
+}
+
+struct rib_path *rib_path_next(const struct rib *r, const struct rib_path *p)
+{
+	return path_after(r, p);
+}
+
 struct rib *rib_new(unsigned multipath)
 {
 	struct rib *r = calloc(1, sizeof *r);
@@ -67,32 +115,24 @@ struct rib *rib_new(unsigned multipath)
 	return r;
 }
 
-static void free_extra_path(struct rib_path *p)
-{
-	free(p);
-	live_drop(LIVE_PATH);
-}
-
 void rib_free(struct rib *r)
 {
 	if (!r)
 		return;
 	for (uint32_t at = 1; at <= r->limit; at++) {
-		struct rib_entry *e = entry(r, at);
-		struct rib_path *next;
-		if (e->path_count == 0)
-			continue;
-		for (struct rib_path *p = &e->path; p; p = next) {
-			next = p->next;
+		for (struct rib_path *p = rib_path_first(entry(r, at)); p; p = path_after(r, p)) {
 			p->source->paths--;
 			bgp_attrs_unref(p->attrs);
-			if (p != &e->path)
-				free_extra_path(p);
+			if (p->next)
+				live_drop(LIVE_PATH);
 		}
 	}
 	for (uint32_t i = 0; i < r->chunk_count; i++)
 		free(r->chunks[i]);
 	free(r->chunks);
+	for (uint32_t i = 0; i < r->path_chunk_count; i++)
+		free(r->path_chunks[i]);
+	free(r->path_chunks);
 	free(r->buckets);
 	free(r->tombs);
 	free(r->scratch);
@@ -298,28 +338,47 @@ static void count_prefix(struct rib *r, const struct prefix *p, bool more)
 	r->prefixes = more ? r->prefixes + 1 : r->prefixes - 1;
 }
 
-static struct rib_path *find_path(struct rib_entry *e, const struct rib_source *s)
+static struct rib_path *find_path(const struct rib *r, struct rib_entry *e, const struct rib_source *s, uint32_t path_id)
 {
-	for (struct rib_path *p = e->path_count ? &e->path : NULL; p; p = p->next)
-		if (p->source == s)
+	for (struct rib_path *p = rib_path_first(e); p; p = path_after(r, p))
+		if (p->source == s && p->path_id == path_id)
 			return p;
 	return NULL;
 }
 
-static struct rib_path *add_path(struct rib *r, struct rib_entry *e, struct rib_source *s)
+static struct rib_path *path_of(const struct rib *r, struct rib_entry *e, const struct rib_source *s)
+{
+	struct rib_path *p = rib_path_first(e);
+	while (p && p->source != s)
+		p = path_after(r, p);
+	return p;
+}
+
+static bool is_full(const struct rib *r, struct rib_entry *e, const struct rib_source *s)
+{
+	unsigned n = 0;
+	if (e->path_count < RIB_PATHS_PER_SOURCE)
+		return false;
+	for (const struct rib_path *p = &e->path; p; p = path_after(r, p))
+		n += p->source == s;
+	return n >= RIB_PATHS_PER_SOURCE || e->path_count == UINT16_MAX;
+}
+
+static struct rib_path *add_path(struct rib *r, struct rib_entry *e, struct rib_source *s, uint32_t path_id)
 {
 	struct rib_path *p = &e->path;
 	if (e->path_count++ == 0) {
 		count_prefix(r, &e->prefix, true);
 		e->flags &= (uint8_t)~RIB_ENTRY_TOMB;
-		p->next = NULL;
+		p->next = 0;
 	} else {
-		p = grown(NULL, sizeof *p);
-		live_add(LIVE_PATH);
+		uint32_t at = take_path(r);
+		p = pooled(r, at);
 		p->next = e->path.next;
-		e->path.next = p;
+		e->path.next = at;
 	}
 	p->source = s;
+	p->path_id = path_id;
 	p->attrs = NULL;
 	p->flags = p->lost_by = 0;
 	s->paths++;
@@ -327,26 +386,26 @@ static struct rib_path *add_path(struct rib *r, struct rib_entry *e, struct rib_
 	return p;
 }
 
-/* The node goes; where it is the one inside the entry, the next one moves in. */
+/* It goes; where it is the one inside the entry, the next one moves in. */
 static void remove_path(struct rib *r, struct rib_entry *e, struct rib_path *p)
 {
 	p->source->paths--;
 	r->paths--;
 	bgp_attrs_unref(p->attrs);
-	if (p == &e->path) {
-		struct rib_path *next = p->next;
-		p->attrs = NULL;
-		if (next) {
-			*p = *next;
-			free_extra_path(next);
-		}
-	} else {
-		struct rib_path *before = &e->path;
-		while (before->next != p)
-			before = before->next;
+	struct rib_path *before = &e->path;
+	uint32_t at = p->next;
+	if (p != &e->path) {
+		while (path_after(r, before) != p)
+			before = path_after(r, before);
+		at = before->next;
 		before->next = p->next;
-		free_extra_path(p);
+	} else if (at) {
+		*p = *pooled(r, at);
+	} else {
+		p->attrs = NULL;
 	}
+	if (at)
+		give_path(r, at);
 	if (--e->path_count == 0)
 		count_prefix(r, &e->prefix, false);
 }
@@ -358,14 +417,14 @@ struct view {
 	uint64_t used;           /* a sum over the used paths */
 };
 
-static struct view view_of(struct rib_entry *e)
+static struct view view_of(const struct rib *r, struct rib_entry *e)
 {
 	struct view v = {NULL, NULL, 0};
 	if (e->path_count == 0)
 		return v;
 	v.source = e->path.source;
 	v.attrs = bgp_attrs_ref(e->path.attrs);
-	for (const struct rib_path *p = &e->path; p; p = p->next)
+	for (const struct rib_path *p = &e->path; p; p = path_after(r, p))
 		if (p->flags & RIB_PATH_USED)
 			v.used += hash_mix(p->source->id, (uintptr_t)p->attrs);
 	return v;
@@ -373,12 +432,13 @@ static struct view view_of(struct rib_entry *e)
 
 static void swap_first(struct rib_entry *e, struct rib_path *best)
 {
-	struct rib_path first = e->path, *first_next = first.next, *best_next = best->next;
+	struct rib_path first = e->path;
+	uint32_t best_next = best->next;
 	if (best == &e->path)
 		return;
 	e->path = *best;
+	e->path.next = first.next;
 	*best = first;
-	e->path.next = first_next;
 	best->next = best_next;
 }
 
@@ -394,7 +454,7 @@ static void decide(struct rib *r, struct rib_entry *e)
 		r->scratch = grown(r->scratch, r->scratch_cap * sizeof(*r->scratch));
 	}
 	size_t n = 0;
-	for (struct rib_path *p = e->path_count ? &e->path : NULL; p; p = p->next)
+	for (struct rib_path *p = rib_path_first(e); p; p = path_after(r, p))
 		r->scratch[n++] = p;
 	struct rib_path *best = rib_decide(r->scratch, n, r->multipath);
 	if (best)
@@ -405,7 +465,7 @@ static void changed(struct rib *r, uint32_t at, struct view before)
 {
 	struct rib_entry *e = entry(r, at);
 	decide(r, e);
-	struct view after = view_of(e);
+	struct view after = view_of(r, e);
 	uint8_t what = 0;
 	if (before.source)
 		before.source->best--;
@@ -416,7 +476,7 @@ static void changed(struct rib *r, uint32_t at, struct view before)
 	/* a tombstone that was not read yet hides who had it before */
 	if (before.source ? before.source != after.source : e->seq > r->passed_seq)
 		what |= RIB_ENTRY_SOURCE_CHANGED;
-	if (what & RIB_ENTRY_BEST_CHANGED || before.used != after.used)
+	if (what & RIB_ENTRY_BEST_CHANGED || before.used != after.used || r->further_readers)
 		touch(r, at, what);
 	if (e->path_count == 0)
 		bury(r, at);
@@ -424,34 +484,56 @@ static void changed(struct rib *r, uint32_t at, struct view before)
 	bgp_attrs_unref(after.attrs);
 }
 
-void rib_announce(struct rib *r, struct rib_source *s, const struct prefix *p, struct bgp_attrs *attrs, struct tick now)
+bool rib_announce_path(struct rib *r, struct rib_source *s, const struct prefix *p, uint32_t path_id, struct bgp_attrs *attrs,
+		       struct tick now)
 {
 	uint32_t at = lookup(r, p);
 	if (!at)
 		at = new_entry(r, p);
 	struct rib_entry *e = entry(r, at);
-	struct rib_path *path = find_path(e, s);
+	struct rib_path *path = find_path(r, e, s, path_id);
 	if (path && path->attrs == attrs)
-		return;
-	struct view before = view_of(e);
+		return true;
+	if (!path && is_full(r, e, s))
+		return false;
+	struct view before = view_of(r, e);
 	if (!path)
-		path = add_path(r, e, s);
+		path = add_path(r, e, s, path_id);
 	bgp_attrs_unref(path->attrs);
 	path->attrs = bgp_attrs_ref(attrs);
 	path->since_s = (uint32_t)(now.ms / 1000);
 	changed(r, at, before);
+	return true;
 }
 
-bool rib_withdraw(struct rib *r, struct rib_source *s, const struct prefix *p)
+static void withdraw(struct rib *r, uint32_t at, struct rib_path *path)
 {
-	uint32_t at = lookup(r, p);
-	struct rib_path *path = at ? find_path(entry(r, at), s) : NULL;
-	if (!path)
-		return false;
-	struct view before = view_of(entry(r, at));
+	struct view before = view_of(r, entry(r, at));
 	remove_path(r, entry(r, at), path);
 	changed(r, at, before);
-	return true;
+}
+
+bool rib_withdraw_path(struct rib *r, struct rib_source *s, const struct prefix *p, uint32_t path_id)
+{
+	uint32_t at = lookup(r, p);
+	struct rib_path *path = at ? find_path(r, entry(r, at), s, path_id) : NULL;
+	if (path)
+		withdraw(r, at, path);
+	return path != NULL;
+}
+
+bool rib_withdraw_all(struct rib *r, struct rib_source *s, const struct prefix *p)
+{
+	uint32_t at = lookup(r, p), had = s->paths;
+	struct rib_path *path;
+	while (at && (path = path_of(r, entry(r, at), s)) != NULL)
+		withdraw(r, at, path);
+	return s->paths != had;
+}
+
+void rib_read_further(struct rib *r, bool more)
+{
+	r->further_readers = more ? r->further_readers + 1 : r->further_readers - 1;
 }
 
 struct rib_source *rib_source_new(struct rib *r, const struct rib_source *like)
@@ -470,7 +552,7 @@ bool rib_source_flush(struct rib *r, struct rib_source *s, unsigned budget)
 	enum { LOOK_COST = 1, WITHDRAW_COST = 10 };
 	for (; s->paths && s->flush_at <= r->limit; s->flush_at++) {
 		struct rib_entry *e = entry(r, s->flush_at);
-		bool had = e->path_count && rib_withdraw(r, s, &e->prefix);
+		bool had = e->path_count && rib_withdraw_all(r, s, &e->prefix);
 		unsigned cost = had ? WITHDRAW_COST : LOOK_COST;
 		if (budget < cost) {
 			s->flush_at++;

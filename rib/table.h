@@ -6,6 +6,9 @@
  * tail it has seen everything, and however slow it is, a prefix that changed ten times waits for it once.
  * An entry whose last path went stays as a tombstone until every cursor has passed it.
  *
+ * A source may have several paths to a prefix, told apart by path identifiers (RFC 7911); without them the identifier
+ * is 0. Paths beyond the one inside the entry come from a pool of the table, linked by their position there.
+ *
  * Ownership: the table owns entries and paths; a path holds a reference to its attribute set; sources
  * are made and freed through it. Pure. RFC 4271 section 9.
  */
@@ -46,7 +49,8 @@ enum rib_path_flag {
 struct rib_path {
 	struct bgp_attrs *attrs; /* NULL: this slot is empty (only in an entry without paths) */
 	struct rib_source *source;
-	struct rib_path *next;
+	uint32_t next;           /* position in the pool, 0: the last one; rib_path_next() follows it */
+	uint32_t path_id;        /* the peer's identifier where it sends several paths (RFC 7911), else 0 */
 	uint32_t since_s;        /* tick in seconds */
 	uint8_t flags;
 	uint8_t lost_by;         /* index of the decision rule that ruled it out, see rib/decision.h */
@@ -79,10 +83,31 @@ struct rib_source *rib_source_new(struct rib *r, const struct rib_source *like);
 bool rib_source_flush(struct rib *r, struct rib_source *s, unsigned budget);
 void rib_source_free(struct rib_source *s); /* it must have no path */
 
-/* The source's path to prefix is now attrs (borrowed; a reference is taken) instead of what it was. */
-void rib_announce(struct rib *r, struct rib_source *s, const struct prefix *p, struct bgp_attrs *attrs, struct tick now);
-/* The source has no path to prefix any more. False: it had none. */
-bool rib_withdraw(struct rib *r, struct rib_source *s, const struct prefix *p);
+/* How many paths one source may have to one prefix: what a peer can make the decision cost stays bounded. */
+enum { RIB_PATHS_PER_SOURCE = 64 };
+
+/* The source's path path_id to prefix is now attrs (borrowed; a reference is taken) instead of what it was. False: it
+ * has too many already, and nothing changed. */
+bool rib_announce_path(struct rib *r, struct rib_source *s, const struct prefix *p, uint32_t path_id, struct bgp_attrs *attrs,
+		       struct tick now);
+/* The source has no such path any more. False: it had none. */
+bool rib_withdraw_path(struct rib *r, struct rib_source *s, const struct prefix *p, uint32_t path_id);
+/* The same for a source that has one path to a prefix at most. */
+static inline void rib_announce(struct rib *r, struct rib_source *s, const struct prefix *p, struct bgp_attrs *attrs,
+				struct tick now)
+{
+	rib_announce_path(r, s, p, 0, attrs, now);
+}
+static inline bool rib_withdraw(struct rib *r, struct rib_source *s, const struct prefix *p)
+{
+	return rib_withdraw_path(r, s, p, 0);
+}
+/* The source has no path to prefix at all any more. False: it had none. */
+bool rib_withdraw_all(struct rib *r, struct rib_source *s, const struct prefix *p);
+
+/* Someone reads (or reads no more) further paths than those that are best or used: then the journal tells of changes
+ * to any path. Begin it before opening the cursor. */
+void rib_read_further(struct rib *r, bool more);
 
 /* NULL where the prefix has no path. */
 struct rib_entry *rib_find(const struct rib *r, const struct prefix *p);
@@ -94,6 +119,9 @@ uint32_t rib_entry_limit(const struct rib *r);
 size_t rib_prefix_count(const struct rib *r);
 size_t rib_path_count(const struct rib *r);
 uint64_t rib_last_seq(const struct rib *r); /* of the latest change */
+/* A walk over the paths of e, the best one first: rib_path_first(), then rib_path_next() of each; NULL at the end. */
+struct rib_path *rib_path_first(struct rib_entry *e);
+struct rib_path *rib_path_next(const struct rib *r, const struct rib_path *p);
 /* Takes these bits off every entry, tombstones too: their group is gone. */
 void rib_clear_sent(struct rib *r, uint64_t bits);
 

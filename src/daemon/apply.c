@@ -140,9 +140,9 @@ static bool refilter(struct daemon *d)
 			const struct peer *peer = p->source->owner;
 			bool refused = peer && !rib_import_keeps(peer->import, peer->import_rules, &d->imports, &e->prefix);
 			struct rib_source *source = p->source;
-			p = p->next;
+			p = rib_path_next(d->rib, p);
 			if (refused) {
-				any |= rib_withdraw(d->rib, source, &e->prefix);
+				any |= rib_withdraw_all(d->rib, source, &e->prefix);
 				e = rib_entry_at(d->rib, at); /* the paths moved: from the start */
 				p = e ? &e->path : NULL;
 			}

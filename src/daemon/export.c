@@ -341,7 +341,7 @@ static void add_entry(struct batch *b, struct rib_entry *e)
 	struct item *i = &b->items[b->count];
 	if (!g->families[bgp_family_of_prefix(&e->prefix)])
 		return;
-	bool accepted = rib_export_accepts(g->policy, g->words.ibgp, e);
+	bool accepted = rib_export_accepts(g->policy, g->words.ibgp, rib_path_first(e));
 	if (accepted && !b->only && !(e->flags & RIB_ENTRY_BEST_CHANGED))
 		return; /* only its further next hops changed */
 	*i = (struct item){.attrs = accepted ? e->path.attrs : NULL, .prefix = e->prefix};

@@ -284,7 +284,7 @@ static bool feed(struct fib_writer *w)
 {
 	struct rib_entry *e;
 	for (unsigned n = 0; n < FEED && (e = rib_cursor_next(&w->cursor)); n++) {
-		struct nhset *s = nhset_choose(&w->daemon->nhsets, e);
+		struct nhset *s = nhset_choose(&w->daemon->nhsets, w->daemon->rib, e);
 		fib_want(&w->fib, &e->prefix, s);
 		nhset_unref(s);
 	}

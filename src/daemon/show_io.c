@@ -371,7 +371,7 @@ static struct json_object *path_row(const struct daemon *d, const struct rib_ent
 static struct json_object *next_path(struct show *s, const struct rib_entry *e)
 {
 	uint32_t skip = (uint32_t)s->at;
-	for (const struct rib_path *p = &e->path; p; p = p->next) {
+	for (const struct rib_path *p = &e->path; p; p = rib_path_next(s->daemon->rib, p)) {
 		if (skip--)
 			continue;
 		s->at++;

@@ -139,7 +139,7 @@ static void check_case(unsigned index, unsigned n, struct rib_source **sources, 
 	unsigned used = 0;
 	ck_assert_uint_eq(e->path_count, n);
 	ck_assert_msg(e->path.source == sources[0], "%s: another path won", cases[index].what);
-	for (const struct rib_path *path = &e->path; path; path = path->next) {
+	for (const struct rib_path *path = &e->path; path; path = rib_path_next(rib, path)) {
 		for (unsigned i = 0; i < n; i++)
 			if (path->source == sources[i])
 				ck_assert_str_eq(rib_decision_rule(path->lost_by), cases[index].lost_by[i]);
@@ -225,7 +225,7 @@ START_TEST(multipath_is_limited_to_the_preferred)
 		s[i] = make_source(&h);
 		rib_announce(rib, s[i], &p, a, now);
 	}
-	for (const struct rib_path *path = &rib_find(rib, &p)->path; path; path = path->next)
+	for (const struct rib_path *path = &rib_find(rib, &p)->path; path; path = rib_path_next(rib, path))
 		ck_assert_int_eq((path->flags & RIB_PATH_USED) != 0, path->source->router_id <= 2);
 	bgp_attrs_unref(a);
 	rib_free(rib);
@@ -476,7 +476,7 @@ START_TEST(export_policies)
 		struct prefix p = prefix_make_v4(0x0a000000 | k << 8, 24);
 		rib_announce(rib, sources[k], &p, sets[k], now);
 		for (size_t i = 0; i < sizeof cases_ / sizeof *cases_; i++)
-			ck_assert_int_eq(rib_export_accepts(cases_[i].policy, cases_[i].to_ibgp, rib_find(rib, &p)), cases_[i].wants[k]);
+			ck_assert_int_eq(rib_export_accepts(cases_[i].policy, cases_[i].to_ibgp, &rib_find(rib, &p)->path), cases_[i].wants[k]);
 		rib_withdraw(rib, sources[k], &p);
 		bgp_attrs_unref(sets[k]);
 		rib_source_free(sources[k]);
