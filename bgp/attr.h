@@ -46,6 +46,9 @@ void bgp_attr_table_fini(struct bgp_attr_table *t); /* no set may be left */
 /* What a block of attributes means depends on the session that it came over. BGP_ATTR_EDITED: it holds a LOCAL_PREF
  * that no such session brings, a policy put it there. */
 enum bgp_attr_context { BGP_ATTR_IBGP = 1, BGP_ATTR_AS2 = 2, BGP_ATTR_EDITED = 4 };
+/* Two more bits for decoding, which are no part of the key: IPv4 may have an IPv6 next hop (RFC 8950); of a global and a
+ * link-local next hop the second counts, since the session runs over link-local addresses. */
+enum { BGP_ATTR_V6_NEXT_HOP = 8, BGP_ATTR_ON_LINK = 16 };
 
 struct bgp_mp_reach {
 	bool present;
@@ -116,6 +119,7 @@ struct bgp_attrs *bgp_attrs_edit(struct bgp_attrs *a, const struct bgp_attr_edit
 /* How a session wants its attributes. */
 struct bgp_export {
 	bool ibgp, as4;
+	bool v6_next_hop;                         /* understands IPv6 next hops of IPv4 routes (RFC 8950) */
 	uint32_t local_asn;
 	struct addr next_hop_self[BGP_FAMILIES];  /* zero: we have none to offer for this family */
 	struct addr link_local_self;              /* goes along with an IPv6 next hop of ours (RFC 2545); zero: not */

@@ -178,21 +178,33 @@ static bool read_as4_aggregator(struct decoder *d, struct cursor *v)
 	return true;
 }
 
-/* Next hop forms of RFC 2545 and RFC 4760: one address, or a global and a link-local one. */
-static bool read_mp_next_hop(struct bgp_mp_reach *r, struct cursor *nh)
+/* An address of 16 bytes, or a global and a link-local one, of which either may be missing: zero, or the other once more
+ * (RFC 2545, and what speakers without a global address make of it). */
+static struct addr choose_v6_next_hop(unsigned context, const uint8_t *b, size_t len)
 {
+	struct addr first, second;
+	memcpy(first.b, b, 16);
+	if (len == 16)
+		return first;
+	memcpy(second.b, b + 16, 16);
+	bool prefer_second = context & BGP_ATTR_ON_LINK && addr_is_link_local(&second);
+	return addr_is_zero(&first) || prefer_second ? second : first;
+}
+
+static bool read_mp_next_hop(struct decoder *d, struct cursor *nh)
+{
+	struct bgp_mp_reach *r = &d->out->reach;
 	size_t len = cursor_left(nh);
 	const uint8_t *b = cursor_bytes(nh, len);
+	bool v4 = r->family == BGP_IPV4_UNICAST, v6 = !v4 || d->context & BGP_ATTR_V6_NEXT_HOP;
 	if (!r->known)
 		return true;
-	if (r->family == BGP_IPV4_UNICAST && len == 4)
+	if (v4 && len == 4)
 		r->next_hop = addr_from_v4_bytes(b);
-	else if (r->family == BGP_IPV6_UNICAST && (len == 16 || len == 32))
-		memcpy(r->next_hop.b, b, 16);
+	else if (v6 && (len == 16 || len == 32))
+		r->next_hop = choose_v6_next_hop(d->context, b, len);
 	else
 		return false;
-	if (len == 32 && addr_is_zero(&r->next_hop))
-		memcpy(r->next_hop.b, b + 16, 16);
 	return true;
 }
 
@@ -206,7 +218,7 @@ static bool read_mp_reach(struct decoder *d, struct cursor *v)
 	if (!cursor_ok(v))
 		return false;
 	r->known = bgp_family_of(afi, safi, &r->family);
-	if (!read_mp_next_hop(r, &nh))
+	if (!read_mp_next_hop(d, &nh))
 		return false;
 	r->present = true;
 	r->nlri = *v;

@@ -99,12 +99,19 @@ static bool copied(const struct bgp_attr_item *item, const struct bgp_export *e)
 	}
 }
 
-/* Ours to external peers, for our own routes, and for a next hop on a link that an internal peer may not share; what
- * it gets otherwise is the next hop as learned. */
+/* Is the set's next hop one that such a session can be told? Not one on a link that the peer may not share, and not an
+ * IPv6 one with IPv4 routes unless it said that it understands that. */
+static bool can_be_told(const struct addr *next_hop, const struct bgp_export *e, enum bgp_family family)
+{
+	return !addr_is_zero(next_hop) && !addr_is_link_local(next_hop) &&
+	       (family != BGP_IPV4_UNICAST || addr_is_v4(next_hop) || e->v6_next_hop);
+}
+
+/* Ours to external peers and for our own routes; an internal peer gets otherwise the next hop as learned. */
 static void choose_next_hop(const struct bgp_attrs *a, const struct bgp_export *e, enum bgp_family family,
 			    struct bgp_words *words)
 {
-	bool self = !(e->ibgp || e->keep_next_hop) || addr_is_zero(&a->next_hop) || addr_is_link_local(&a->next_hop);
+	bool self = !(e->ibgp || e->keep_next_hop) || !can_be_told(&a->next_hop, e, family);
 	words->next_hop = self ? e->next_hop_self[family] : a->next_hop;
 	words->link_local = self ? e->link_local_self : (struct addr){{0}};
 }

@@ -11,7 +11,9 @@ enum {
 	PARAM_EXTENDED = 255,
 	CAP_MULTIPROTOCOL = 1,
 	CAP_REFRESH = 2,
+	CAP_NEXT_HOP = 5,
 	CAP_EXTENDED = 6,
+	AFI_IPV6 = 2,
 	CAP_RESTART = 64,
 	CAP_AS4 = 65,
 	RESTART_RESTARTING = 0x8000,
@@ -79,6 +81,19 @@ static void read_refresh(struct cursor *c, struct bgp_open *o)
 	o->refresh |= cursor_left(c) == 0;
 }
 
+/* Families, each with the address family that its next hop may be of. Only our pair counts. */
+static void read_next_hop(struct cursor *c, struct bgp_open *o)
+{
+	enum bgp_family f;
+	if (cursor_left(c) % 6)
+		return;
+	while (cursor_left(c)) {
+		uint16_t afi = cursor_u16(c), safi = cursor_u16(c), next_hop = cursor_u16(c);
+		bool ours = safi <= UINT8_MAX && bgp_family_of(afi, (uint8_t)safi, &f) && f == BGP_IPV4_UNICAST;
+		o->v6_next_hop |= ours && next_hop == AFI_IPV6;
+	}
+}
+
 static void read_extended(struct cursor *c, struct bgp_open *o)
 {
 	o->extended |= cursor_left(c) == 0;
@@ -109,7 +124,7 @@ static const struct {
 } capabilities[BGP_CAPABILITY_CODES] = {
 	[CAP_MULTIPROTOCOL] = {"multiprotocol", read_multiprotocol},
 	[CAP_REFRESH] = {"route refresh", read_refresh},
-	[5] = {"extended next hop", NULL},
+	[CAP_NEXT_HOP] = {"extended next hop", read_next_hop},
 	[CAP_EXTENDED] = {"extended message", read_extended},
 	[9] = {"role", NULL},
 	[CAP_RESTART] = {"graceful restart", read_restart},
@@ -229,6 +244,13 @@ static void put_capabilities(struct writer *w, const struct bgp_open *o)
 	if (o->refresh) {
 		writer_u8(w, CAP_REFRESH);
 		writer_u8(w, 0);
+	}
+	if (o->v6_next_hop) {
+		writer_u8(w, CAP_NEXT_HOP);
+		writer_u8(w, 6);
+		writer_u16(w, families[BGP_IPV4_UNICAST].afi);
+		writer_u16(w, families[BGP_IPV4_UNICAST].safi);
+		writer_u16(w, AFI_IPV6);
 	}
 	if (o->extended) {
 		writer_u8(w, CAP_EXTENDED);

@@ -1,6 +1,6 @@
 /* The OPEN message and its capabilities. RFC 4271 section 4.2, RFC 5492 (capabilities), RFC 4760
- * (multiprotocol), RFC 6793 (4-byte AS), RFC 4724 (graceful restart), RFC 2918, RFC 8654, RFC 9072 (long parameters,
- * decoding only).
+ * (multiprotocol), RFC 6793 (4-byte AS), RFC 4724 (graceful restart), RFC 2918, RFC 8654, RFC 8950 (IPv6 next hops),
+ * RFC 9072 (long parameters, decoding only).
  */
 #pragma once
 #include <stdbool.h>
@@ -26,6 +26,7 @@ struct bgp_open {
 	bool families[BGP_FAMILIES]; /* multiprotocol capability */
 	bool multiprotocol;          /* any multiprotocol capability at all */
 	bool as4, refresh, extended; /* 4-byte AS; ROUTE-REFRESH; messages above 4096 bytes */
+	bool v6_next_hop;            /* IPv4 unicast may come with an IPv6 next hop */
 	struct {
 		bool present, restarting;
 		uint16_t time_s; /* 12 bits */

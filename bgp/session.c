@@ -68,6 +68,7 @@ static void send_open(struct bgp_session *s, enum bgp_slot slot, struct bgp_acti
 	o->router_id = s->params.router_id;
 	o->as4 = o->multiprotocol = o->refresh = o->extended = true;
 	memcpy(o->families, s->params.families, sizeof o->families);
+	o->v6_next_hop = s->params.v6_next_hop && s->params.families[BGP_IPV4_UNICAST];
 	o->restart.present = s->params.restart_time_s != 0;
 	o->restart.time_s = s->params.restart_time_s;
 	o->restart.restarting = s->restarting;
@@ -306,6 +307,7 @@ static void negotiate(struct bgp_session *s, const struct bgp_open *o)
 	s->keepalive_s = s->hold_time_s / 3;
 	s->refresh = o->refresh;
 	s->extended = o->extended;
+	s->v6_next_hop = s->sent.v6_next_hop && o->v6_next_hop;
 }
 
 static void restart_hold(struct bgp_session *s, enum bgp_slot slot, struct tick now)

@@ -30,6 +30,7 @@ struct bgp_session_params {
 	uint16_t hold_time_s;
 	bool passive;
 	bool families[BGP_FAMILIES];
+	bool v6_next_hop; /* offered with IPv4 unicast: its routes may have an IPv6 next hop (RFC 8950) */
 	uint16_t restart_time_s; /* graceful restart: how long the peer may keep our routes; 0: not offered */
 };
 
@@ -70,6 +71,7 @@ struct bgp_session {
 	unsigned established_count;
 	uint16_t hold_time_s, keepalive_s; /* negotiated */
 	bool refresh, extended;            /* likewise: ROUTE-REFRESH, messages above 4096 bytes */
+	bool v6_next_hop;                  /* likewise: IPv4 routes with IPv6 next hops, in both directions */
 	struct bgp_open sent;
 	struct bgp_last_error last_error;
 	char detail[140]; /* text of a fault that names values: lives as long as the session */

@@ -151,7 +151,8 @@ void bgp_update_decode(const struct bgp_update_context *ctx, const uint8_t *body
 	put_classic(out, withdrawn, c);
 	if (out->fault.reaction == BGP_RESET)
 		return;
-	unsigned context = (ctx->ibgp ? BGP_ATTR_IBGP : 0u) | (ctx->as4 ? 0u : BGP_ATTR_AS2);
+	unsigned context = (ctx->ibgp ? BGP_ATTR_IBGP : 0u) | (ctx->as4 ? 0u : BGP_ATTR_AS2) |
+			   (ctx->v6_next_hop ? BGP_ATTR_V6_NEXT_HOP : 0u) | (ctx->on_link ? BGP_ATTR_ON_LINK : 0u);
 	bgp_attrs_decode(ctx->attrs, context, attrs, cursor_left(&c) != 0, &block, &out->part[0].attrs,
 			 &out->part[1].attrs);
 	out->fault = block.fault;
@@ -199,11 +200,12 @@ enum bgp_family bgp_family_of_prefix(const struct prefix *p)
 	return prefix_is_v4(p) ? BGP_IPV4_UNICAST : BGP_IPV6_UNICAST;
 }
 
-/* RFC 4760 section 3, RFC 2545: a next hop of ours may bring its link-local address along. An IPv4-mapped address is
- * one of 16 bytes where the family is IPv6. */
+/* RFC 4760 section 3, RFC 2545, RFC 8950: a next hop of ours may bring its link-local address along; where there is no
+ * other, it stands in both places, which is what most speakers send and every one of them reads. An IPv4-mapped
+ * address is one of 16 bytes where the family is IPv6. */
 static void put_mp_next_hop(struct writer *w, enum bgp_family family, const struct bgp_words *words)
 {
-	bool both = !addr_is_zero(&words->link_local) && !addr_eq(&words->link_local, &words->next_hop);
+	bool both = !addr_is_zero(&words->link_local);
 	if (family == BGP_IPV4_UNICAST && addr_is_v4(&words->next_hop)) {
 		writer_u8(w, 4);
 		writer_bytes(w, words->next_hop.b + 12, 4);

@@ -37,6 +37,8 @@ struct bgp_update_context {
 	bool ibgp, as4;
 	uint32_t peer_asn;            /* eBGP: the path must begin with it */
 	bool families[BGP_FAMILIES];  /* negotiated */
+	bool v6_next_hop;             /* negotiated: IPv4 routes with IPv6 next hops (RFC 8950) */
+	bool on_link;                 /* between link-local addresses: theirs is the next hop that surely can be reached */
 };
 
 void bgp_update_decode(const struct bgp_update_context *ctx, const uint8_t *body, size_t len, struct bgp_update *out);

@@ -1,5 +1,5 @@
 /* The body of an UPDATE, on each kind of session: the first byte's low bits say which (1: inside, 2: 2-byte AS
- * numbers, 4: IPv6 negotiated). Whatever set comes out must go out to every kind of session and come back as what is
+ * numbers, 4: IPv6 negotiated, 8: IPv6 next hops for IPv4, 16: between link-local addresses). Whatever set comes out must go out to every kind of session and come back as what is
  * to be expected there; prefixes must go round through the packer.
  */
 #include <stdint.h>
@@ -190,7 +190,8 @@ static void check_nlri(struct bgp_nlri n)
 /* What an internal peer hears as the next hop of a family's route: see bgp_attrs_export(). */
 static const struct addr *next_hop_after(const struct bgp_attrs *a, const struct bgp_export *e, enum bgp_family family)
 {
-	return e->ibgp && !addr_is_link_local(&a->next_hop) ? &a->next_hop : &e->next_hop_self[family];
+	bool fits = family != BGP_IPV4_UNICAST || addr_is_v4(&a->next_hop) || e->v6_next_hop;
+	return e->ibgp && fits && !addr_is_link_local(&a->next_hop) ? &a->next_hop : &e->next_hop_self[family];
 }
 
 static struct bgp_export export_to(unsigned context)
@@ -198,7 +199,8 @@ static struct bgp_export export_to(unsigned context)
 	struct addr v6 = {{0xfd, [15] = 9}}, link_local = {{0xfe, 0x80, [15] = 9}};
 	return (struct bgp_export){
 		.ibgp = context & BGP_ATTR_IBGP, .as4 = !(context & BGP_ATTR_AS2), .local_asn = LOCAL_AS,
-		.next_hop_self = {[BGP_IPV4_UNICAST] = addr_from_v4(0x0a000002), [BGP_IPV6_UNICAST] = v6},
+		.v6_next_hop = context & BGP_ATTR_V6_NEXT_HOP,
+		.next_hop_self = {context & BGP_ATTR_V6_NEXT_HOP ? v6 : addr_from_v4(0x0a000002), v6},
 		.link_local_self = link_local,
 	};
 }
@@ -208,8 +210,8 @@ static void receive(const struct bgp_attrs *a, const struct bgp_export *e, const
 {
 	static struct prefix back[PACK_MAX];
 	struct bgp_update_context ctx = {.attrs = &table, .ibgp = e->ibgp, .as4 = e->as4, .peer_asn = LOCAL_AS,
-					 .families = {true, true}};
-	unsigned part = family == BGP_IPV4_UNICAST ? 0 : 1;
+					 .v6_next_hop = e->v6_next_hop, .families = {true, true}};
+	unsigned part = family == BGP_IPV4_UNICAST && addr_is_v4(next_hop_after(a, e, family)) ? 0 : 1;
 	struct bgp_frame f;
 	struct bgp_fault fault = {0};
 	struct bgp_update u;
@@ -243,8 +245,9 @@ static void send_everywhere(const struct bgp_attrs *a, struct bgp_nlri n)
 {
 	static struct prefix prefixes[PACK_MAX];
 	size_t count = collect(n, prefixes);
-	for (unsigned context = 0; count && context < 4; context++)
-		send_to(a, context, n.family, prefixes, count);
+	for (unsigned context = 0; count && context < 16; context++)
+		if (!(context & BGP_ATTR_EDITED))
+			send_to(a, context, n.family, prefixes, count);
 }
 
 /* --- UPDATEs */
@@ -295,6 +298,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	bgp_attr_table_init(&table);
 	struct bgp_update_context ctx = {.attrs = &table, .ibgp = data[0] & 1, .as4 = !(data[0] & 2), .peer_asn = PEER_AS,
+					 .v6_next_hop = data[0] & 8, .on_link = data[0] & 16,
 					 .families = {[BGP_IPV4_UNICAST] = true, [BGP_IPV6_UNICAST] = data[0] & 4}};
 	struct bgp_attrs *local = bgp_attrs_local(&table);
 	try_update(&ctx, data + 1, size - 1);

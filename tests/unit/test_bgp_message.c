@@ -329,6 +329,9 @@ static const struct {
 	{"85 restart of length 7", FIXED "0b 02 09 40 07 0078 0001 01 80 00", 64512, false, V4, false, "graceful restart"},
 	{"restart without families", FIXED "06 02 04 40 02 0078", 64512, false, V4, true, "graceful restart"},
 	{"85 role of length 0 and 2", FIXED "08 02 06 09 00 09 02 0000", 64512, false, V4, false, "role"},
+	{"IPv6 next hops for IPv4", FIXED "0a 02 08 05 06 0001 0001 0002", 64512, false, V4, false, "extended next hop"},
+	{"85 IPv6 next hops of length 5 and 7", FIXED "12 02 10 05 05 0001 0001 00 05 07 0001 0001 0002 00", 64512, false, V4, false,
+	 "extended next hop"},
 	{"85 LLGR of length 5", FIXED "09 02 07 47 05 0001018000", 64512, false, V4, false, "long-lived graceful restart"},
 	{"86 host name with its own length too long", FIXED "06 02 04 49 02 ff61", 64512, false, V4, false, "host name"},
 	{"86 software version with its own length too long", FIXED "06 02 04 4b 02 ff61", 64512, false, V4, false,
@@ -354,6 +357,7 @@ START_TEST(good_opens_decode)
 	ck_assert_int_eq(o.families[BGP_IPV4_UNICAST], !!(good_opens[_i].families & V4));
 	ck_assert_int_eq(o.families[BGP_IPV6_UNICAST], !!(good_opens[_i].families & V6));
 	ck_assert_int_eq(o.restart.present, good_opens[_i].restart);
+	ck_assert_int_eq(o.v6_next_hop, strstr(good_opens[_i].what, "IPv6 next hops for") != NULL);
 	ck_assert_str_eq(bgp_open_capabilities_text(&o, text, sizeof text), good_opens[_i].capabilities);
 }
 END_TEST
@@ -371,6 +375,30 @@ START_TEST(restart_flags_are_read)
 	open_of(FIXED "06 02 04 40 02 4078", &o, &fault); /* the N bit of RFC 8538 is none of ours */
 	ck_assert(o.restart.present && !o.restart.restarting);
 	ck_assert_uint_eq(o.restart.time_s, 120);
+}
+END_TEST
+
+/* Of the list in the capability only IPv4 unicast with an IPv6 next hop says something to us (RFC 8950 section 4). */
+static const struct {
+	const char *triples;
+	bool understood;
+} next_hop_lists[] = {
+	{"06 0001 0001 0002", true},  {"0c 0001 0080 0002 0001 0001 0002", true}, {"06 0001 0080 0002", false},
+	{"06 0001 0001 0001", false}, {"06 0002 0001 0002", false},               {"06 0001 0101 0002", false},
+	{"00", false},
+};
+
+START_TEST(next_hop_families_are_read)
+{
+	struct bgp_open o;
+	struct bgp_fault fault;
+	char hex[128];
+	unsigned len = 0;
+	sscanf(next_hop_lists[_i].triples, "%2x", &len);
+	snprintf(hex, sizeof hex, FIXED "%02x 02 %02x 05 %s", len + 4, len + 2, next_hop_lists[_i].triples);
+	open_of(hex, &o, &fault);
+	ck_assert_int_eq(fault.reaction, BGP_FINE);
+	ck_assert_int_eq(o.v6_next_hop, next_hop_lists[_i].understood);
 }
 END_TEST
 
@@ -392,6 +420,7 @@ static void go_round(const struct bgp_open *o)
 	ck_assert_uint_eq(back.router_id, o->router_id);
 	ck_assert_int_eq(back.as4, o->as4);
 	ck_assert_int_eq(back.multiprotocol, o->multiprotocol);
+	ck_assert_int_eq(back.v6_next_hop, o->v6_next_hop);
 	ck_assert_mem_eq(back.families, o->families, sizeof o->families);
 	ck_assert_int_eq(back.restart.present, o->restart.present);
 	ck_assert_int_eq(back.restart.restarting, o->restart.restarting);
@@ -405,7 +434,7 @@ static void go_round(const struct bgp_open *o)
 START_TEST(opens_go_round)
 {
 	static const uint32_t numbers[] = {1, 65535, 65536, 4200000000};
-	for (unsigned bits = 0; bits < 128; bits++) {
+	for (unsigned bits = 0; bits < 256; bits++) {
 		struct bgp_open o = {.version = 4, .hold_time_s = bits & 1 ? 9 : 0, .router_id = 0xfffffffe};
 		o.asn = numbers[bits >> 1 & 3];
 		o.as4 = bits & 8;
@@ -413,6 +442,7 @@ START_TEST(opens_go_round)
 		o.families[BGP_IPV4_UNICAST] = true; /* without the capability it is what the peer assumes */
 		o.families[BGP_IPV6_UNICAST] = o.multiprotocol;
 		o.restart.present = bits & 32;
+		o.v6_next_hop = bits & 128;
 		o.restart.restarting = o.restart.present && bits & 64;
 		o.restart.time_s = o.restart.present ? 300 : 0;
 		o.restart.families[BGP_IPV4_UNICAST] = o.restart.present;
@@ -465,6 +495,7 @@ int main(void)
 	tcase_add_loop_test(t, bad_opens_reset, 0, ROW_COUNT(bad_opens));
 	tcase_add_loop_test(t, good_opens_decode, 0, ROW_COUNT(good_opens));
 	tcase_add_test(t, restart_flags_are_read);
+	tcase_add_loop_test(t, next_hop_families_are_read, 0, ROW_COUNT(next_hop_lists));
 	tcase_add_test(t, opens_go_round);
 	tcase_add_test(t, capability_text_fits);
 	tcase_add_test(t, families_have_numbers);

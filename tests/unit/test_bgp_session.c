@@ -342,6 +342,27 @@ START_TEST(what_a_peer_cannot_do_is_not_asked_of_it)
 }
 END_TEST
 
+/* RFC 8950: agreed on where both have offered it, and not offered where the routes are not exchanged. */
+START_TEST(ipv6_next_hops_are_agreed_on)
+{
+	for (unsigned bits = 0; bits < 8; bits++) {
+		bool ours = bits & 1, theirs = bits & 2, v4 = bits & 4;
+		struct bgp_session_params p = params_of(LOCAL_AS, PEER_AS, LOCAL_ID);
+		struct bgp_open open = peer_open();
+		struct one o;
+		p.v6_next_hop = ours;
+		p.families[BGP_IPV4_UNICAST] = v4;
+		p.families[BGP_IPV6_UNICAST] = open.families[BGP_IPV6_UNICAST] = true;
+		open.v6_next_hop = theirs;
+		one_init(&o, &p);
+		connected(&o, BGP_OUT);
+		ck_assert_int_eq(o.s.sent.v6_next_hop, ours && v4);
+		give_open(&o, BGP_OUT, &open);
+		ck_assert_int_eq(o.s.v6_next_hop, ours && theirs && v4);
+	}
+}
+END_TEST
+
 START_TEST(a_message_for_nobody_is_nothing)
 {
 	struct one o;
@@ -1235,6 +1256,7 @@ static TCase *one_cases(void)
 	tcase_add_loop_test(t, unexpected_messages_are_fsm_errors, 0, ROW_COUNT(unexpected));
 	tcase_add_loop_test(t, refreshes_are_told, 0, ROW_COUNT(refreshes));
 	tcase_add_test(t, what_a_peer_cannot_do_is_not_asked_of_it);
+	tcase_add_test(t, ipv6_next_hops_are_agreed_on);
 	tcase_add_test(t, a_message_for_nobody_is_nothing);
 	tcase_add_loop_test(t, a_notification_ends_it, 0, ROW_COUNT(connection_states));
 	tcase_add_loop_test(t, a_lost_connection_ends_it, 0, ROW_COUNT(connection_states));
