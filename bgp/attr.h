@@ -29,6 +29,7 @@ struct bgp_attrs {
 	uint16_t as_count;                /* for the decision: an AS_SET counts 1 */
 	struct addr next_hop;             /* of NEXT_HOP or MP_REACH_NLRI; zero: ours */
 	uint32_t med, local_pref, originator_id;
+	uint32_t otc;                     /* ONLY_TO_CUSTOMER, RFC 9234; 0: not there */
 	uint32_t first_as;                /* leftmost AS; 0: empty path */
 	uint8_t origin, cluster_count;
 	uint8_t context;                  /* enum bgp_attr_context bits; part of the key */
@@ -106,6 +107,7 @@ struct bgp_attr_edit {
 	bool has_local_pref, has_med, has_next_hop;
 	bool replace;                                /* add is all that stays of the communities */
 	uint32_t local_pref, med;
+	uint32_t otc;                                /* for a set that has none; 0: not */
 	struct addr next_hop;                        /* zero: ours */
 	const uint32_t *prepend;                     /* the first is leftmost then */
 	const uint32_t *add;
@@ -123,6 +125,7 @@ struct bgp_export {
 	uint32_t local_asn;
 	struct addr next_hop_self[BGP_FAMILIES];  /* zero: we have none to offer for this family */
 	struct addr link_local_self;              /* goes along with an IPv6 next hop of ours (RFC 2545); zero: not */
+	uint32_t otc;                             /* ONLY_TO_CUSTOMER for sets without; 0: not */
 	bool keep_med, keep_next_hop;             /* the set's own go to external peers too: a policy put them there */
 };
 /* What an UPDATE of one family carries for a set: the block, and the next hop. */

@@ -146,6 +146,12 @@ static bool read_times_20(struct decoder *d, struct cursor *v)
 	return cursor_left(v) && cursor_left(v) % 20 == 0;
 }
 
+static bool read_otc(struct decoder *d, struct cursor *v)
+{
+	d->set.otc = cursor_u32(v);
+	return cursor_ok(v) && !cursor_left(v) && d->set.otc != 0;
+}
+
 static bool read_originator(struct decoder *d, struct cursor *v)
 {
 	d->set.originator_id = cursor_u32(v);
@@ -268,6 +274,7 @@ static const struct row rows[256] = {
 					   BGP_UPDATE_OPTIONAL, read_times_20},
 	[BGP_ATTR_LARGE_COMMUNITIES] = {"LARGE_COMMUNITY", OPTIONAL_TRANSITIVE, BGP_WITHDRAW, false, BGP_UPDATE_OPTIONAL,
 					read_times_12},
+	[BGP_ATTR_OTC] = {"ONLY_TO_CUSTOMER", OPTIONAL_TRANSITIVE, BGP_WITHDRAW, false, BGP_UPDATE_OPTIONAL, read_otc},
 };
 
 /* From an external peer these are not wrong but out of place: dropped whatever they hold (RFC 7606 section

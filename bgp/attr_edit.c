@@ -195,6 +195,16 @@ static void edit_communities(struct editor *ed, const struct bgp_attr_item *old)
 		bgp_attr_put(&ed->w, old ? old->flags & 0xf0 : FLAGS, BGP_ATTR_COMMUNITIES, bytes, writer_len(&w));
 }
 
+static void edit_otc(struct editor *ed, const struct bgp_attr_item *old)
+{
+	if (old || !ed->edit->otc) {
+		keep(ed, old);
+		return;
+	}
+	put_u32(ed, BGP_FLAG_OPTIONAL | BGP_FLAG_TRANSITIVE, BGP_ATTR_OTC, ed->edit->otc);
+	ed->set.otc = ed->edit->otc;
+}
+
 /* By code. */
 static const struct {
 	uint8_t code;
@@ -202,6 +212,7 @@ static const struct {
 } edits[] = {
 	{BGP_ATTR_AS_PATH, edit_as_path},       {BGP_ATTR_NEXT_HOP, edit_next_hop},       {BGP_ATTR_MED, edit_med},
 	{BGP_ATTR_LOCAL_PREF, edit_local_pref}, {BGP_ATTR_COMMUNITIES, edit_communities},
+	{BGP_ATTR_OTC, edit_otc},
 };
 enum { EDITS = sizeof edits / sizeof *edits };
 

@@ -140,6 +140,8 @@ bool bgp_attrs_export(const struct bgp_attrs *a, const struct bgp_export *e, enu
 	}
 	if (wide && !e->as4)
 		put_as4_path(&w, a, e);
+	if (e->otc && !a->otc)
+		put_u32(&w, BGP_FLAG_OPTIONAL | BGP_FLAG_TRANSITIVE, BGP_ATTR_OTC, e->otc);
 	words->block = out;
 	words->len = writer_len(&w);
 	return writer_ok(&w);

@@ -13,9 +13,10 @@ enum {
 	CAP_REFRESH = 2,
 	CAP_NEXT_HOP = 5,
 	CAP_EXTENDED = 6,
-	AFI_IPV6 = 2,
+	CAP_ROLE = 9,
 	CAP_RESTART = 64,
 	CAP_AS4 = 65,
+	AFI_IPV6 = 2,
 	RESTART_RESTARTING = 0x8000,
 	RESTART_TIME_MASK = 0x0fff,
 	RESTART_KEPT = 0x80,
@@ -118,6 +119,15 @@ static void read_restart(struct cursor *c, struct bgp_open *o)
 	}
 }
 
+static void read_role(struct cursor *c, struct bgp_open *o)
+{
+	enum bgp_role role = bgp_role_of_wire(cursor_u8(c));
+	if (!cursor_ok(c) || cursor_left(c))
+		return;
+	o->roles_differ |= o->role != BGP_ROLE_NONE && o->role != role;
+	o->role = role;
+}
+
 static const struct {
 	const char *name;
 	void (*read)(struct cursor *, struct bgp_open *);
@@ -126,7 +136,7 @@ static const struct {
 	[CAP_REFRESH] = {"route refresh", read_refresh},
 	[CAP_NEXT_HOP] = {"extended next hop", read_next_hop},
 	[CAP_EXTENDED] = {"extended message", read_extended},
-	[9] = {"role", NULL},
+	[CAP_ROLE] = {"role", read_role},
 	[CAP_RESTART] = {"graceful restart", read_restart},
 	[CAP_AS4] = {"4-byte AS", read_as4},
 	[67] = {"dynamic capability", NULL},
@@ -255,6 +265,11 @@ static void put_capabilities(struct writer *w, const struct bgp_open *o)
 	if (o->extended) {
 		writer_u8(w, CAP_EXTENDED);
 		writer_u8(w, 0);
+	}
+	if (o->role != BGP_ROLE_NONE) {
+		writer_u8(w, CAP_ROLE);
+		writer_u8(w, 1);
+		writer_u8(w, bgp_role_wire(o->role));
 	}
 	if (o->restart.present)
 		put_restart(w, o);

@@ -1,6 +1,6 @@
 /* The OPEN message and its capabilities. RFC 4271 section 4.2, RFC 5492 (capabilities), RFC 4760
  * (multiprotocol), RFC 6793 (4-byte AS), RFC 4724 (graceful restart), RFC 2918, RFC 8654, RFC 8950 (IPv6 next hops),
- * RFC 9072 (long parameters, decoding only).
+ * RFC 9234 (roles), RFC 9072 (long parameters, decoding only).
  */
 #pragma once
 #include <stdbool.h>
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "bgp/fault.h"
+#include "bgp/role.h"
 
 enum bgp_family { BGP_IPV4_UNICAST, BGP_IPV6_UNICAST, BGP_FAMILIES };
 
@@ -27,6 +28,8 @@ struct bgp_open {
 	bool multiprotocol;          /* any multiprotocol capability at all */
 	bool as4, refresh, extended; /* 4-byte AS; ROUTE-REFRESH; messages above 4096 bytes */
 	bool v6_next_hop;            /* IPv4 unicast may come with an IPv6 next hop */
+	enum bgp_role role;          /* BGP_ROLE_NONE: not said */
+	bool roles_differ;           /* said more than once, and not the same */
 	struct {
 		bool present, restarting;
 		uint16_t time_s; /* 12 bits */

@@ -69,6 +69,7 @@ static void send_open(struct bgp_session *s, enum bgp_slot slot, struct bgp_acti
 	o->as4 = o->multiprotocol = o->refresh = o->extended = true;
 	memcpy(o->families, s->params.families, sizeof o->families);
 	o->v6_next_hop = s->params.v6_next_hop && s->params.families[BGP_IPV4_UNICAST];
+	o->role = s->params.role;
 	o->restart.present = s->params.restart_time_s != 0;
 	o->restart.time_s = s->params.restart_time_s;
 	o->restart.restarting = s->restarting;
@@ -254,6 +255,24 @@ static const char *wrong_as_text(struct bgp_session *s, uint32_t asn)
 	return s->detail;
 }
 
+/* RFC 9234 section 4.2; NULL: nothing is wrong. */
+static const char *wrong_role_text(struct bgp_session *s, const struct bgp_open *o)
+{
+	const struct bgp_session_params *p = &s->params;
+	const char *ours = bgp_role_name(p->role), *wanted = bgp_role_name(bgp_role_partner(p->role));
+	if (o->roles_differ)
+		return "the peer says several different roles of itself";
+	if (p->role == BGP_ROLE_NONE)
+		return NULL;
+	if (o->role == BGP_ROLE_NONE)
+		snprintf(s->detail, sizeof s->detail, "the peer says no role, ours is %s: it must say %s (role-strict)", ours, wanted);
+	else
+		snprintf(s->detail, sizeof s->detail, "the peer says that its role is %s, ours is %s: it must be %s",
+			 bgp_role_name(o->role), ours, wanted);
+	bool fits = o->role == BGP_ROLE_NONE ? !p->role_strict : o->role == bgp_role_partner(p->role);
+	return fits ? NULL : s->detail;
+}
+
 static bool check_open(struct bgp_session *s, const struct bgp_open *o, struct bgp_fault *f)
 {
 	const struct bgp_session_params *p = &s->params;
@@ -269,6 +288,9 @@ static bool check_open(struct bgp_session *s, const struct bgp_open *o, struct b
 	else if (!family_fits)
 		bgp_fault_raise(f, BGP_RESET, BGP_ERR_OPEN, BGP_OPEN_CAPABILITY, "no address family in common",
 				(const uint8_t[]){1, 4, 0, 1, 0, 1}, 6);
+	const char *wrong_role = f->reaction == BGP_FINE && !internal ? wrong_role_text(s, o) : NULL;
+	if (wrong_role)
+		bgp_fault_raise(f, BGP_RESET, BGP_ERR_OPEN, BGP_OPEN_ROLE, wrong_role, NULL, 0);
 	return f->reaction == BGP_FINE;
 }
 

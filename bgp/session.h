@@ -4,7 +4,8 @@
  * talk in memory by feeding one's BGP_ACT_SEND to the other's bgp_session_message().
  *
  * Events that end a connection append BGP_ACT_CLOSE for it; the edge then forgets the connection and tells
- * nothing back. RFC 4271 section 8, RFC 6608, RFC 4724 (as the restarting side), RFC 6286.
+ * nothing back. RFC 4271 section 8, RFC 6608, RFC 4724 (as the restarting side), RFC 6286,
+ * RFC 9234 (roles).
  */
 #pragma once
 #include <stdbool.h>
@@ -31,6 +32,8 @@ struct bgp_session_params {
 	bool passive;
 	bool families[BGP_FAMILIES];
 	bool v6_next_hop; /* offered with IPv4 unicast: its routes may have an IPv6 next hop (RFC 8950) */
+	enum bgp_role role;      /* ours towards an external peer; BGP_ROLE_NONE: not said */
+	bool role_strict;        /* a peer that says none is refused */
 	uint16_t restart_time_s; /* graceful restart: how long the peer may keep our routes; 0: not offered */
 };
 

@@ -138,6 +138,16 @@ static void check_ttl(const struct check *k, const struct placed_peer *p)
 		peer_error(k, p, "multihop", "not together with ttl-security, which says already how far the peer may be");
 }
 
+static void check_role(const struct check *k, const struct placed_peer *p)
+{
+	bool internal = p->peer->asn_kind == CONF_ASN_INTERNAL ||
+			(p->peer->asn_kind == CONF_ASN_NUMBER && p->peer->asn && p->peer->asn == k->conf->node.asn);
+	if (p->peer->role && internal)
+		peer_error(k, p, "role", "not for an internal peer: roles are between ASes");
+	if (p->peer->role_strict && !conf_tree_given(p->tree, "role"))
+		peer_error(k, p, "role-strict", "needs role: without one of ours there is none that the peer's could fit");
+}
+
 static void check_named(const struct check *k, const struct placed_peer *p, const char *key, const char *name)
 {
 	char text[sizeof((struct conf_error *)NULL)->text];
@@ -171,6 +181,7 @@ static void check_peer(const struct check *k, const struct placed_peer *p)
 		peer_error(k, p, "asn", "missing, expected an AS number, external or internal");
 	check_policy(k, p);
 	check_ttl(k, p);
+	check_role(k, p);
 	check_named(k, p, "import", p->peer->import_policy);
 	check_named(k, p, "export", p->peer->export_policy);
 	check_import_sets(k, p);
@@ -223,5 +234,5 @@ bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b)
 	return strcmp(a->name, b->name) == 0 && addr_eq(&a->address, &b->address) && a->asn_kind == b->asn_kind &&
 	       a->asn == b->asn && a->passive == b->passive && a->port == b->port && a->hold_time_s == b->hold_time_s &&
 	       a->ipv4 == b->ipv4 && a->ipv6 == b->ipv6 && same_password(a, b) && a->ttl_security == b->ttl_security &&
-	       a->multihop == b->multihop;
+	       a->multihop == b->multihop && a->role == b->role && a->role_strict == b->role_strict;
 }

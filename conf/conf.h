@@ -14,6 +14,9 @@ enum conf_asn_kind { CONF_ASN_NUMBER, CONF_ASN_EXTERNAL, CONF_ASN_INTERNAL };
 /* CONF_POLICY_UNSET: import takes what is inside cluster-cidrs or the directory; export sends pods */
 enum conf_policy { CONF_POLICY_UNSET, CONF_POLICY_ALL, CONF_POLICY_NONE, CONF_POLICY_PODS, CONF_POLICY_NAMED };
 
+/* Ours towards the peer, RFC 9234. */
+enum conf_role { CONF_ROLE_NONE, CONF_ROLE_PROVIDER, CONF_ROLE_CUSTOMER, CONF_ROLE_PEER, CONF_ROLE_RS_SERVER, CONF_ROLE_RS_CLIENT };
+
 struct conf_peer {
 	char *name;
 	struct addr address;
@@ -24,6 +27,8 @@ struct conf_peer {
 	uint16_t hold_time_s; /* 0, or 3 and more */
 	bool ipv4, ipv6; /* families */
 	uint32_t max_prefixes; /* 0: no limit */
+	enum conf_role role;
+	bool role_strict;
 	enum conf_policy import, export;
 	char *password_file; /* NULL: none */
 	char *password;      /* what the file says, for TCP-MD5; NULL: none, or read from text in memory */

@@ -53,7 +53,7 @@ struct conf_key {
 	const char *value;        /* the default, read like a value from the file; NULL: none */
 	const char *otherwise;    /* the default in words where it is no constant */
 	const char *help;
-	const char *words[4];     /* of a CONF_KEY_WORD */
+	const char *words[6];     /* of a CONF_KEY_WORD */
 	size_t offset, size;      /* in struct conf, struct conf_peer below peers[], and so on */
 };
 

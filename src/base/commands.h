@@ -19,7 +19,7 @@ struct command_column {
 	const char *heading;
 };
 
-enum { COMMAND_WORDS_MAX = 3, COMMAND_ALIASES_MAX = 4, COMMAND_COLUMNS_MAX = 32 };
+enum { COMMAND_WORDS_MAX = 3, COMMAND_ALIASES_MAX = 4, COMMAND_COLUMNS_MAX = 64, COMMAND_RARE_MAX = 4 };
 
 struct command {
 	const char *id;      /* "show-routes" */
@@ -32,6 +32,7 @@ struct command {
 	const char *help;
 	const char *empty;   /* what to print when no row came */
 	struct command_column columns[COMMAND_COLUMNS_MAX];
+	const char *rare[COMMAND_RARE_MAX];       /* keys of columns that are left out of a table where no row has them */
 	struct command_column record[COMMAND_COLUMNS_MAX]; /* for COMMAND_RECORD */
 };
 

@@ -160,8 +160,28 @@ static void put_line(struct text *out, const struct layout *l, const struct comm
 	text_add(out, "\n");
 }
 
-static void put_table(const struct command_column *cols, struct json_object *rows, struct text *out)
+static bool is_rare(const struct command *c, const char *key)
 {
+	for (size_t i = 0; i < COMMAND_RARE_MAX && c->rare[i]; i++)
+		if (strcmp(c->rare[i], key) == 0)
+			return true;
+	return false;
+}
+
+static bool any_has(struct json_object *rows, const char *key)
+{
+	for (size_t r = 0; r < json_object_array_length(rows); r++)
+		if (!is_empty(member(json_object_array_get_idx(rows, r), key)))
+			return true;
+	return false;
+}
+
+static void put_table(const struct command *c, struct json_object *rows, struct text *out)
+{
+	struct command_column cols[COMMAND_COLUMNS_MAX + 1] = {{0}};
+	for (size_t i = 0, n = 0; i < COMMAND_COLUMNS_MAX && c->columns[i].key; i++)
+		if (!is_rare(c, c->columns[i].key) || any_has(rows, c->columns[i].key))
+			cols[n++] = c->columns[i];
 	struct layout l = measure(cols, rows);
 	struct text scratch = {0};
 	put_line(out, &l, cols, NULL, &scratch);
@@ -232,7 +252,7 @@ void render_text(const struct command *c, bool with_args, struct json_object *ro
 		text_add(out, "\n");
 	}
 	if (n && !is_record(c, with_args))
-		put_table(c->columns, rows, out);
+		put_table(c, rows, out);
 	for (size_t i = 0; is_record(c, with_args) && i < n; i++) {
 		text_add(out, i ? "\n" : "");
 		put_record(c->record, json_object_array_get_idx(rows, i), out);

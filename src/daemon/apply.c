@@ -59,6 +59,16 @@ static enum rib_export export_of(enum conf_policy p)
 	return RIB_EXPORT_PODS;
 }
 
+static enum bgp_role role_of(enum conf_role r)
+{
+	static const enum bgp_role roles[] = {
+		[CONF_ROLE_NONE] = BGP_ROLE_NONE,	    [CONF_ROLE_PROVIDER] = BGP_ROLE_PROVIDER,
+		[CONF_ROLE_CUSTOMER] = BGP_ROLE_CUSTOMER,   [CONF_ROLE_PEER] = BGP_ROLE_PEER,
+		[CONF_ROLE_RS_SERVER] = BGP_ROLE_RS_SERVER, [CONF_ROLE_RS_CLIENT] = BGP_ROLE_RS_CLIENT,
+	};
+	return roles[r];
+}
+
 /* Stable over restarts and valid on nodes without IPv4: the configured one, the first IPv4 address of the node, or
  * a hash of its name. */
 static uint32_t derive_router_id(const struct conf *c)
@@ -86,6 +96,8 @@ static void new_peer(struct daemon *d, const struct conf *c, const struct conf_p
 					    .hold_time_s = cp->hold_time_s,
 					    .passive = cp->passive,
 					    .families = {[BGP_IPV4_UNICAST] = cp->ipv4, [BGP_IPV6_UNICAST] = cp->ipv6},
+					    .role = role_of(cp->role),
+					    .role_strict = cp->role_strict,
 					    .restart_time_s = RESTART_TIME_S};
 	struct peer *p =
 		peer_new(d, &params, cp->name, &cp->address, cp->port, import_of(cp->import), export_of(cp->export));

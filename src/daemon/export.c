@@ -43,6 +43,7 @@ static bool same_words(const struct group *g, const struct bgp_export *words, co
 {
 	bool same = g->policy == p->export && g->rules == p->export_rules && g->extended == extended &&
 		    g->words.ibgp == words->ibgp && g->words.as4 == words->as4 && g->words.local_asn == words->local_asn &&
+		    g->words.otc == words->otc && g->keeps_back == bgp_otc_keeps_back(p->role) &&
 		    addr_eq(&g->words.link_local_self, &words->link_local_self);
 	for (unsigned f = 0; f < BGP_FAMILIES; f++)
 		same &= g->families[f] == families[f] && addr_eq(&g->words.next_hop_self[f], &words->next_hop_self[f]);
@@ -70,6 +71,7 @@ static struct group *group_for(struct daemon *d, const struct bgp_export *words,
 	g->words = *words;
 	memcpy(g->families, families, sizeof g->families);
 	g->extended = extended;
+	g->keeps_back = bgp_otc_keeps_back(p->role);
 	g->policy = p->export;
 	g->rules = p->export_rules;
 	g->bit = take_bit(d);
@@ -93,6 +95,7 @@ void export_join(struct peer *p)
 	struct bgp_export words = {.ibgp = p->ibgp,
 				   .as4 = p->as4,
 				   .local_asn = p->session.params.local_asn,
+				   .otc = bgp_otc_on_export(p->role, p->session.params.local_asn),
 				   .link_local_self = p->local_link_local};
 	bool families[BGP_FAMILIES];
 	for (unsigned f = 0; f < BGP_FAMILIES; f++) {
@@ -341,7 +344,8 @@ static void add_entry(struct batch *b, struct rib_entry *e)
 	struct item *i = &b->items[b->count];
 	if (!g->families[bgp_family_of_prefix(&e->prefix)])
 		return;
-	bool accepted = rib_export_accepts(g->policy, g->words.ibgp, rib_path_first(e));
+	const struct rib_path *best = rib_path_first(e);
+	bool accepted = rib_export_accepts(g->policy, g->words.ibgp, best) && !(g->keeps_back && best->attrs->otc);
 	if (accepted && !b->only && !(e->flags & RIB_ENTRY_BEST_CHANGED))
 		return; /* only its further next hops changed */
 	*i = (struct item){.attrs = accepted ? e->path.attrs : NULL, .prefix = e->prefix};

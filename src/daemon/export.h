@@ -22,6 +22,7 @@ struct group {
 	struct list members, laggards; /* struct peer.member */
 	struct bgp_export words;       /* with policy and families what makes a group */
 	bool families[BGP_FAMILIES], extended; /* extended: messages above 4096 bytes are understood */
+	bool keeps_back;               /* routes that are for customers only (RFC 9234) */
 	enum rib_export policy;
 	const struct rib_policy *rules; /* where policy is written; borrowed from daemon.policies */
 	struct rib_cursor cursor;      /* open while there are members */

@@ -172,6 +172,24 @@ static bool leads_back(const struct peer *p, const struct bgp_attrs *a)
 	       (a->has_originator && a->originator_id == p->session.params.router_id);
 }
 
+/* RFC 9234 section 5, ingress: what comes from above or from beside may only go down from here. An owned reference, NULL
+ * where the mark does not fit. */
+static struct bgp_attrs *marked(const struct peer *p, struct bgp_attrs *a)
+{
+	const struct bgp_attr_edit mark = {.otc = bgp_otc_on_import(p->role, p->remote_asn)};
+	return mark.otc && !a->otc ? bgp_attrs_edit(a, &mark) : bgp_attrs_ref(a);
+}
+
+/* Have routes with this set leaked to the peer? */
+static bool is_leak(struct peer *p, const struct bgp_attrs *a)
+{
+	if (!bgp_otc_is_leak(p->role, a->otc, p->remote_asn))
+		return false;
+	log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "leaked routes refused: AS %u meant them for customers only "
+		   "(ONLY_TO_CUSTOMER), and we are the peer's %s", a->otc, bgp_role_name(p->role));
+	return true;
+}
+
 /* *out is what is kept of attrs, borrowed. */
 static bool import(const struct peer *p, struct rib_policy_cache *cache, const struct prefix *prefix, struct bgp_attrs *attrs,
 		   struct bgp_attrs **out)
@@ -184,24 +202,27 @@ static bool import(const struct peer *p, struct rib_policy_cache *cache, const s
 	return rib_import_accepts(p->import, ctx, prefix);
 }
 
-static void take_announced(struct peer *p, struct bgp_nlri nlri, struct bgp_attrs *attrs, struct tick now)
+static void take_announced(struct peer *p, struct bgp_nlri nlri, struct bgp_attrs *brought, struct tick now)
 {
 	struct rib *rib = p->daemon->rib;
 	struct rib_policy_cache cache = {0};
 	struct bgp_attrs *kept;
 	struct prefix prefix;
 	unsigned skipped = 0;
-	bool usable = attrs && !leads_back(p, attrs);
+	bool leak = brought && is_leak(p, brought);
+	struct bgp_attrs *attrs = brought && !leak && !leads_back(p, brought) ? marked(p, brought) : NULL;
 	while (bgp_nlri_next(&nlri, &prefix, &skipped)) {
 		p->count.prefixes_in++;
-		if (usable && import(p, &cache, &prefix, attrs, &kept)) {
+		if (attrs && import(p, &cache, &prefix, attrs, &kept)) {
 			rib_announce(rib, p->source, &prefix, kept, now);
 			continue;
 		}
 		p->count.filtered++;
+		p->count.leaks += leak;
 		rib_withdraw(rib, p->source, &prefix);
 	}
 	rib_policy_cache_fini(&cache);
+	bgp_attrs_unref(attrs);
 	if (skipped)
 		log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "%u prefixes ignored that may not be routed "
 			   "(multicast, loopback)", skipped);
@@ -503,6 +524,8 @@ static void session_up(struct peer *p, enum bgp_slot slot)
 	struct daemon *d = p->daemon;
 	p->ibgp = c->open.asn == p->session.params.local_asn;
 	p->as4 = c->open.as4;
+	p->remote_asn = c->open.asn;
+	p->role = p->ibgp ? BGP_ROLE_NONE : p->session.params.role;
 	for (unsigned f = 0; f < BGP_FAMILIES; f++)
 		p->families[f] = p->session.params.families[f] && c->open.families[f];
 	learn_local_address(p, p->conn[slot].fd);

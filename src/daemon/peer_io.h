@@ -45,6 +45,8 @@ struct peer {
 	/* while Established */
 	struct rib_source *source;
 	bool ibgp, as4;
+	uint32_t remote_asn;
+	enum bgp_role role;       /* ours; none towards an internal peer */
 	bool families[BGP_FAMILIES]; /* negotiated */
 	bool end_of_rib_received[BGP_FAMILIES], end_of_rib_sent;
 	struct tick last_update_at;
@@ -59,6 +61,7 @@ struct peer {
 	struct {
 		uint64_t updates_in, updates_out, messages_in, messages_out;
 		uint64_t prefixes_in, withdrawn_in, filtered;
+		uint64_t leaks; /* of the filtered: routes that may not come from this peer (RFC 9234) */
 	} count;
 };
 

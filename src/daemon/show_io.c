@@ -275,6 +275,21 @@ static void put_transport(const struct peer *p, struct json_object *row)
 		put_number(row, "multihop", p->transport.multihop);
 }
 
+/* RFC 9234: ours, and what the peer says of itself. */
+static void put_roles(const struct peer *p, struct json_object *row)
+{
+	enum bgp_role ours = p->session.params.role;
+	enum bgp_slot slot = bgp_session_slot(&p->session);
+	enum bgp_role theirs = slot == BGP_SLOTS ? BGP_ROLE_NONE : p->session.conn[slot].open.role;
+	if (theirs)
+		put(row, "remote_role", bgp_role_name(theirs));
+	if (!ours)
+		return;
+	put(row, "role", bgp_role_name(ours));
+	json_object_object_add(row, "role_strict", json_object_new_boolean(p->session.params.role_strict));
+	put_number(row, "leaks", p->count.leaks);
+}
+
 static struct json_object *peer_row(const struct peer *p)
 {
 	char text[TEXT];
@@ -287,6 +302,7 @@ static struct json_object *peer_row(const struct peer *p)
 	put(row, "state", bgp_state_name(state));
 	put(row, "since", duration(tick_since_ms(p->session.changed_at, clock_now()), text, sizeof text));
 	put_transport(p, row);
+	put_roles(p, row);
 	put(row, "import", p->import_rules ? p->import_rules->name : rib_import_name(p->import));
 	put(row, "export", p->export_rules ? p->export_rules->name : rib_export_name(p->export));
 	if (p->source)
@@ -361,6 +377,8 @@ static struct json_object *path_row(const struct daemon *d, const struct rib_ent
 	put_number(row, "local_pref", p->attrs->local_pref);
 	if (p->attrs->has_med)
 		put_number(row, "med", p->attrs->med);
+	if (p->attrs->otc)
+		put_number(row, "otc", p->attrs->otc);
 	put(row, "lost_by", p->flags & RIB_PATH_BEST ? NULL : rib_decision_rule(p->lost_by));
 	put_kernel(d, row, e, p);
 	put(row, "age", duration(clock_now().ms - (int64_t)p->since_s * 1000, text, sizeof text));

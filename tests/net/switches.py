@@ -25,6 +25,7 @@ class Neighbor:
     families: tuple = ("ipv4",)
     password: str = None
     ttl_security: int = None  # hops
+    role: str = None          # the switch's own, RFC 9234
     multihop: int = None      # BIRD and FRR send eBGP with TTL 1 without it
 
 
@@ -79,6 +80,7 @@ class Bird(Switch):
   {f'password "{n.password}";' if n.password else ""}
   {"ttl security on;" if n.ttl_security else ""}
   {f"multihop {n.multihop};" if n.multihop else ""}
+  {f"local role {n.role.replace('-', '_')};" if n.role else ""}
   {channels}
 }}""")
         self.config.write_text(self.text or "\n".join(lines) + "\n")
@@ -173,6 +175,8 @@ class Frr(Switch):
                 lines.append(f" neighbor {n.address} passive")
             if n.password:
                 lines.append(f" neighbor {n.address} password {n.password}")
+            if n.role:
+                lines.append(f" neighbor {n.address} local-role {n.role}")
             if n.ttl_security:
                 lines.append(f" neighbor {n.address} ttl-security hops {n.ttl_security}")
             if n.multihop:

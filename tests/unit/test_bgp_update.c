@@ -6,7 +6,7 @@
  * (docs/testing.md), an "m" before it means the list of common mistakes.
  *
  * Rows of that list that wait for what they are about:
- *   11 confederations; 17 (NEXT_HOP on a shared subnet) and m24 (loops): the daemon judges them; 32 OTC, 38 39 AIGP,
+ *   11 confederations; 17 (NEXT_HOP on a shared subnet) and m24 (loops): the daemon judges them; 38 39 AIGP,
  *   40 41 PREFIX_SID, 43 TUNNEL_ENCAP: unknown attributes until they are built, and treated like those;
  *   90 flowspec and labels: not offered; m18, m19, m25: not built. 80 to 86 and m15 are in test_bgp_message.c, m12 to
  *   m14, m20 and 88 in test_bgp_session.c.
@@ -256,6 +256,13 @@ static const struct malformed malformed[] = {
 	{"31", "LARGE_COMMUNITIES length 0", ALL, "O P N c0 20 00", W(9)},
 	{"31", "LARGE_COMMUNITIES length 13", ALL, "O P N c0 20 0d 000102030405060708090a0b0c", W(9)},
 	{"31", "LARGE_COMMUNITIES without Transitive", ALL, "O P N 80 20 0c 000102030405060708090a0b", W(4)},
+	{"32", "OTC length 3", ALL, "O P N c0 23 03 00fbff", W(9)},
+	{"32", "OTC length 5", ALL, "O P N c0 23 05 0000fbff00", W(9)},
+	{"32", "OTC 0", ALL, "O P N c0 23 04 00000000", W(9)},
+	{"32", "OTC without Transitive", ALL, "O P N 80 23 04 0000fbff", W(4)},
+	{"32", "OTC that claims to be well-known", ALL, "O P N 40 23 04 0000fbff", W(4)},
+	{"32", "OTC is fine", ALL, "O P N c0 23 04 0000fbff", FINE, .kept = 35, .flags = 0xc0},
+	{"32", "OTC with Partial", ALL, "O P N e0 23 04 0000fbff", FINE, .kept = 35, .flags = 0xe0},
 	{"34", "AS4_AGGREGATOR length 7", AS2, "O P N c0 07 06 5ba0 0a000001 c0 12 07 000100000a0000", D(9), .gone = 18,
 	 .kept = 7, .flags = 0xc0},
 	{"34", "AS4_AGGREGATOR length 9", ALL, "O P N c0 12 09 000100000a00000100", D(9), .gone = 18},

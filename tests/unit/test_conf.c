@@ -93,6 +93,9 @@ static const struct bad bads[] = {
       {4, 62, "peers[0].max-prefixes", "found \"0\", expected a number from 1"}}},
     {NODE "peers:\n  - {interface: eth0, asn: external}\n  - {range: 10.0.0.0/16, asn: external}\n",
      {{4, 6, "peers[0].interface", "not supported yet"}, {5, 6, "peers[1].range", "not supported yet"}}},
+    {PEER("role: upstream"), {{4, 45, "peers[0].role", "found \"upstream\", expected provider, customer, peer, rs-server or rs-client"}}},
+    {PEER("role-strict: true"), {{4, 52, "peers[0].role-strict", "needs role"}}},
+    {NODE "peers:\n  - {address: 10.0.0.2, asn: internal, role: peer}\n", {{4, 46, "peers[0].role", "not for an internal peer"}}},
     {PEER("families: [ipv4, evpn]"), {{4, 56, "peers[0].families[1]", "found \"evpn\", expected ipv4 or ipv6"}}},
     {PEER("families: [ipv6, ipv6]"), {{4, 49, "peers[0].families", "ipv6 is in the list twice"}}},
     {"pods: {cidrs: [\"fe80::/64\"]}\n", {{1, 16, "pods.cidrs[0]", "it is loopback, link-local, multicast or reserved"}}},
@@ -425,7 +428,7 @@ static const char every_key[] =
     "  - {name: tor-a, address: 10.0.7.254, asn: external, passive: true, port: 1179,\n"
     "     hold-time: 1h, families: [ipv4], import: none, export: all, password-file: /etc/underlay/tor-a, ttl-security: 254}\n"
     "  - {name: rr, address: 10.0.7.253, asn: internal, hold-time: 0, import: all, export: none}\n"
-    "  - {name: \"3\", address: 10.0.7.252, asn: 1, hold-time: 3000ms, export: pods, multihop: 255}\n"
+    "  - {name: \"3\", address: 10.0.7.252, asn: 1, hold-time: 3000ms, export: pods, multihop: 255, role: rs-client, role-strict: true}\n"
     "kernel: {install: false, table: 4294967295, metric: 1, protocol: 255, multipath: 64}\n"
     "control: {socket: /tmp/c}\n"
     "paths: {run: /tmp/run, state: /tmp/state}\n";
@@ -480,6 +483,9 @@ START_TEST(every_peer_key_reaches_its_field)
 	ck_assert_uint_eq(p[0].ttl_security, 254);
 	ck_assert_uint_eq(p[0].multihop, 0);
 	ck_assert_uint_eq(p[2].multihop, 255);
+	ck_assert_int_eq(p[0].role, CONF_ROLE_NONE);
+	ck_assert_int_eq(p[2].role, CONF_ROLE_RS_CLIENT);
+	ck_assert(p[2].role_strict && !p[0].role_strict);
 	conf_free(c);
 }
 END_TEST
@@ -880,6 +886,8 @@ START_TEST(peers_are_compared_by_their_settings)
 	    "name: a, address: 10.0.0.2, asn: 6, families: [ipv4]",
 	    "name: a, address: 10.0.0.2, asn: 6, ttl-security: 1",
 	    "name: a, address: 10.0.0.2, asn: 6, multihop: 1",
+	    "name: a, address: 10.0.0.2, asn: 6, role: peer",
+	    "name: a, address: 10.0.0.2, asn: 6, role: peer, role-strict: true",
 	};
 	static const char *const adjustable[] = {"import: all", "export: all", "import: p1", "export: p2", "max-prefixes: 5"};
 	char yaml[512];
