@@ -27,6 +27,9 @@ class Neighbor:
     ttl_security: int = None  # hops
     role: str = None          # the switch's own, RFC 9234
     multihop: int = None      # BIRD and FRR send eBGP with TTL 1 without it
+    next_hop_self: bool = True
+    more: tuple = ()          # lines of the switch's own language for this session,
+    channel: tuple = ()       # and for each of its address families
 
 
 def family_of(prefix):
@@ -44,6 +47,11 @@ class Switch(Process):
     def route(self, prefix):
         """Paths for prefix: dicts with as_path (a string), next_hop, best, local_pref, origin, med."""
         return self.routes().get(prefix, [])
+
+    def paths(self, prefix, index=0):
+        """What came over session index for prefix, in one shape for all kinds: dicts with as_path (a string), next_hop,
+        communities, extended ("rt:64512:1") and large (sets of texts), originator, clusters (a list), local_pref, med."""
+        raise NotImplementedError
 
     def wait_route(self, prefix, timeout=20):
         return wait_until(lambda: self.route(prefix), timeout, f"{self.name} has {prefix}",
@@ -70,8 +78,10 @@ class Bird(Switch):
             lines += [f"  route {prefix} unreachable{self.tag(prefix)};" for prefix in self.announced
                       if family_of(prefix) == family] + ["}"]
         for i, n in enumerate(self.neighbors):
-            channel = f"import all; export {'all' if n.export else 'none'}; next hop self;"
+            channel = " ".join(["import all;", f"export {'all' if n.export else 'none'};",
+                                "next hop self;" if n.next_hop_self else "", *n.channel])
             channels = "\n  ".join(f"{family} {{ {channel} }};" for family in n.families)
+            more = "\n  ".join(n.more)
             lines.append(f"""protocol bgp b{i} {{
   local {n.local} as {n.local_asn};
   neighbor {n.address} as {n.asn};
@@ -81,6 +91,7 @@ class Bird(Switch):
   {"ttl security on;" if n.ttl_security else ""}
   {f"multihop {n.multihop};" if n.multihop else ""}
   {f"local role {n.role.replace('-', '_')};" if n.role else ""}
+  {more}
   {channels}
 }}""")
         self.config.write_text(self.text or "\n".join(lines) + "\n")
@@ -137,9 +148,15 @@ class Bird(Switch):
     def session_text(self, index=0):
         return self.ctl("show", "protocols", "all", f"b{index}")
 
-    def routes(self):
+    def paths(self, prefix, index=0):
+        return [{**row, "communities": pairs(row.get("community")), "large": pairs(row.get("large_community")),
+                 "extended": pairs(row.get("ext_community")), "originator": row.get("originator_id"),
+                 "clusters": row.get("cluster_list", "").split()}
+                for row in self.routes(prefix, "all", "protocol", f"b{index}").get(prefix, [])]
+
+    def routes(self, *which):
         found, prefix, row = {}, None, None
-        for line in self.ctl("show", "route", "all").splitlines():
+        for line in self.ctl("show", "route", *which or ["all"]).splitlines():
             head = re.match(r"(\S+/\d+)?\s+(?:unicast|unreachable|blackhole) \[(\S+) [^\]]*\]( \*)?", line)
             if head:
                 prefix = head[1] or prefix
@@ -153,6 +170,11 @@ class Bird(Switch):
                 key, value = attribute[1], attribute[2].strip()
                 row[key] = int(value) if key in ("local_pref", "med") else value
         return found
+
+
+def pairs(text):
+    """BIRD's "(64512,1) (rt,64512,2)" as a set of "64512:1" and "rt:64512:2"."""
+    return {re.sub(", *", ":", one) for one in re.findall(r"\(([^()]*)\)", text or "")}
 
 
 class Frr(Switch):
@@ -181,6 +203,7 @@ class Frr(Switch):
                 lines.append(f" neighbor {n.address} ttl-security hops {n.ttl_security}")
             if n.multihop:
                 lines.append(f" neighbor {n.address} ebgp-multihop {n.multihop}")
+            lines += [f" neighbor {n.address} {line}" for line in n.more]
         for family in ("ipv4", "ipv6"):
             lines.append(f" address-family {family} unicast")
             lines += [f"  network {prefix}{self.tag(prefix)}" for prefix in self.announced if family_of(prefix) == family]
@@ -188,7 +211,10 @@ class Frr(Switch):
                 if family not in n.families:
                     lines.append(f"  no neighbor {n.address} activate")
                     continue
-                lines += [f"  neighbor {n.address} activate", f"  neighbor {n.address} next-hop-self"]
+                lines.append(f"  neighbor {n.address} activate")
+                lines += [f"  neighbor {n.address} {line}" for line in n.channel]
+                if n.next_hop_self:
+                    lines.append(f"  neighbor {n.address} next-hop-self")
                 if not n.export:
                     lines.append(f"  neighbor {n.address} prefix-list nothing out")
             lines.append(" exit-address-family")
@@ -266,6 +292,18 @@ class Frr(Switch):
 
     def session_text(self, index=0):
         return json.dumps(self.neighbor(index))
+
+    def paths(self, prefix, index=0):
+        peer = self.neighbors[index].address
+        rows = json.loads(self.ctl(f"show bgp {family_of(prefix)} unicast {prefix} json") or "{}").get("paths", [])
+        return [{"as_path": row["aspath"]["string"].replace("Local", ""), "med": row.get("metric"),
+                 "next_hop": ([h["ip"] for h in row["nexthops"] if h.get("used")] or [row["nexthops"][0]["ip"]])[0],
+                 "local_pref": row.get("locPrf"), "originator": row.get("originatorId"),
+                 "clusters": row.get("clusterList", {}).get("list", []),
+                 "communities": set(row.get("community", {}).get("list", [])),
+                 "large": set(row.get("largeCommunity", {}).get("list", [])),
+                 "extended": {one.lower() for one in row.get("extendedCommunity", {}).get("string", "").split()}}
+                for row in rows if row["peer"]["peerId"] == peer]
 
     def routes(self):
         found = {}
