@@ -283,22 +283,33 @@ static off_t owner_byte(const char *key, size_t len)
 	return (off_t)(h >> 2);
 }
 
-int ipam_store_lock_owner(struct ipam_store *s, const char *container, const char *ifname, int64_t wait_ms)
+static int set_owner_lock(struct ipam_store *s, short type, const char *container, const char *ifname)
 {
 	char key[IPAM_KEY_MAX];
 	size_t len = ipam_lease_key(key, NULL, container, ifname);
-	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = owner_byte(key, len), .l_len = 1};
-	struct timespec pause = {.tv_nsec = LOCK_POLL_MS * 1000000L};
+	struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = owner_byte(key, len), .l_len = 1};
 	/* belongs to the open file, so it goes with the process, however that ends */
-	while (fcntl(s->lock_fd, F_OFD_SETLK, &lock) < 0) {
-		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
-			return -errno;
+	return fcntl(s->lock_fd, F_OFD_SETLK, &lock) < 0 ? -errno : 0;
+}
+
+int ipam_store_lock_owner(struct ipam_store *s, const char *container, const char *ifname, int64_t wait_ms)
+{
+	struct timespec pause = {.tv_nsec = LOCK_POLL_MS * 1000000L};
+	int err;
+	while ((err = set_owner_lock(s, F_WRLCK, container, ifname)) != 0) {
+		if (err != -EAGAIN && err != -EACCES && err != -EINTR)
+			return err;
 		if (wait_ms <= 0)
 			return -EAGAIN;
 		nanosleep(&pause, NULL);
 		wait_ms -= LOCK_POLL_MS;
 	}
 	return 0;
+}
+
+void ipam_store_unlock_owner(struct ipam_store *s, const char *container, const char *ifname)
+{
+	set_owner_lock(s, F_UNLCK, container, ifname);
 }
 
 /* --- reading */
@@ -608,6 +619,18 @@ int ipam_store_take(struct ipam_store *s, const struct ipam_request *r, struct i
 	MDB_txn *txn;
 	int err = begin(s, 0, &txn);
 	return err ? err : finish(txn, take(s, txn, r, out, shortage));
+}
+
+int ipam_store_try(struct ipam_store *s, const struct ipam_request *r, struct ipam_shortage *shortage)
+{
+	MDB_txn *txn;
+	struct ipam_lease ignored;
+	int err = begin(s, 0, &txn);
+	if (err)
+		return err;
+	err = take(s, txn, r, &ignored, shortage);
+	mdb_txn_abort(txn);
+	return err;
 }
 
 static int update(struct ipam_store *s, MDB_txn *txn, const struct ipam_lease *l)

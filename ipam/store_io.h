@@ -28,6 +28,8 @@ void ipam_store_close(struct ipam_store *s); /* NULL is fine */
 /* Until the store is closed no other process works on this container's interface. -EAGAIN where one
  * still does after wait_ms. */
 int ipam_store_lock_owner(struct ipam_store *s, const char *container, const char *ifname, int64_t wait_ms);
+/* Before that: who works on many containers, one after the other. */
+void ipam_store_unlock_owner(struct ipam_store *s, const char *container, const char *ifname);
 
 struct ipam_request {
 	const struct ipam_lease *wanted; /* all but its addresses */
@@ -39,6 +41,8 @@ struct ipam_request {
  * ERR_EXHAUSTED: *shortage tells of which CIDR (the last of its family). */
 int ipam_store_take(struct ipam_store *s, const struct ipam_request *r, struct ipam_lease *out,
 		    struct ipam_shortage *shortage);
+/* The same answer, and nothing is taken; r->wanted is an owner without a lease. */
+int ipam_store_try(struct ipam_store *s, const struct ipam_request *r, struct ipam_shortage *shortage);
 /* Writes what may change in a lease that is there: host_ifname, netns, pod, mac, since. */
 int ipam_store_update(struct ipam_store *s, const struct ipam_lease *l);
 /* Its addresses rest from now_ms on; give 0 for addresses that never were in use. */

@@ -70,18 +70,6 @@ static int refuse_existing(struct add *a, struct cni_error *e)
 
 /* --- the lease */
 
-static int explain_no_address(const struct add *a, int err, const struct ipam_shortage *s, struct cni_error *e)
-{
-	char cidr[PREFIX_TEXT_MAX];
-	if (err != ERR_EXHAUSTED)
-		return cni_store_fail(a->r, err, "take an address", e);
-	cni_fail(e, CNI_TRY_AGAIN, "no address is free in %s: %llu of %llu used, %llu resting; try again",
-		 prefix_format(&s->cidr, cidr), (unsigned long long)s->used, (unsigned long long)s->total,
-		 (unsigned long long)s->resting);
-	return cni_fail_details(e, "a freed address rests for %lld s (pods.reuse-delay)",
-				(long long)(a->settings.reuse_delay_ms / 1000));
-}
-
 /* Does the interface that a lease stands for still live where it was made? */
 static bool lease_lives(const struct ipam_lease *l)
 {
@@ -155,7 +143,7 @@ static int take_lease(struct add *a, struct cni_error *e)
 	if (err == ERR_EXISTS)
 		return adopt_lease(a, &wanted, e);
 	if (err)
-		return explain_no_address(a, err, &shortage, e);
+		return cni_no_address(a->r, &a->settings, err, &shortage, e);
 	a->leased = true;
 	return 0;
 }
@@ -263,6 +251,14 @@ static int connect_host(struct add *a, struct cni_error *e)
 	return err;
 }
 
+static int await_ends(struct add *a, struct cni_error *e)
+{
+	(void)e;
+	cni_link_await(a->host, &a->host_end);
+	cni_link_await(a->pod, &a->pod_end);
+	return 0;
+}
+
 static int print_result(struct add *a, struct cni_error *e)
 {
 	struct cni_result result = {
@@ -296,6 +292,7 @@ static const struct step {
 	{raise_ends, NULL},
 	{connect_pod, NULL},
 	{connect_host, NULL},
+	{await_ends, NULL},
 	{print_result, NULL},
 };
 enum { STEPS = sizeof steps / sizeof steps[0] };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/base/err.h"
@@ -50,7 +51,12 @@ int cni_settings_read(const struct cni_request *r, struct cni_settings *out, str
 	char path[PATH_BYTES];
 	size_t len;
 	snprintf(path, sizeof path, "%s/plugin.json", r->run_dir);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO in its place must not hold a pod up */
+	if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+		close(fd);
+		return cni_fail(e, CNI_IO, "%s is not a regular file; remove it and reload underlayd, which writes it", path);
+	}
 	if (fd < 0 && errno != ENOENT && errno != ENOTDIR)
 		return cni_fail(e, CNI_IO, "cannot open %s: %s", path, strerror(errno));
 	if (fd < 0) {
@@ -80,6 +86,19 @@ int cni_store_fail(const struct cni_request *r, int err, const char *what, struc
 	return e->code;
 }
 
+int cni_no_address(const struct cni_request *r, const struct cni_settings *settings, int err,
+		   const struct ipam_shortage *shortage, struct cni_error *e)
+{
+	char cidr[PREFIX_TEXT_MAX];
+	if (err != ERR_EXHAUSTED)
+		return cni_store_fail(r, err, "take an address", e);
+	cni_fail(e, CNI_TRY_AGAIN, "no address is free in %s: %llu of %llu used, %llu resting; try again",
+		 prefix_format(&shortage->cidr, cidr), (unsigned long long)shortage->used,
+		 (unsigned long long)shortage->total, (unsigned long long)shortage->resting);
+	return cni_fail_details(e, "a freed address rests for %lld s (pods.reuse-delay)",
+				(long long)(settings->reuse_delay_ms / 1000));
+}
+
 int cni_store_open(const struct cni_request *r, bool create, struct ipam_store **out, struct cni_error *e)
 {
 	char dir[PATH_BYTES];
@@ -89,7 +108,7 @@ int cni_store_open(const struct cni_request *r, bool create, struct ipam_store *
 		return 0;
 	if (err)
 		return cni_store_fail(r, err, "open the lease store", e);
-	err = ipam_store_lock_owner(*out, r->container, r->ifname, CNI_OWNER_WAIT_MS);
+	err = r->container[0] ? ipam_store_lock_owner(*out, r->container, r->ifname, CNI_OWNER_WAIT_MS) : 0;
 	if (!err)
 		return 0;
 	ipam_store_close(*out);

@@ -13,6 +13,7 @@ enum cni_code {
 	CNI_BAD_CONFIG = 7,
 	CNI_BAD_NETNS = 8, /* the plugin's own namespace */
 	CNI_TRY_AGAIN = 11,
+	CNI_NOT_READY = 50, /* STATUS: an ADD would fail now */
 	CNI_EXISTS = 100,  /* the interface is there already */
 	CNI_NOT_AS_MADE = 101, /* CHECK found a difference */
 	CNI_KERNEL = 102,  /* the kernel refused a step */

@@ -1,10 +1,12 @@
 #include "src/cni/kernel_io.h"
 
 #include <errno.h>
+#include <linux/if.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "netlink/addr_msg.h"
 #include "netlink/route_msg.h"
@@ -120,6 +122,21 @@ int cni_link_up(struct netlink_socket *s, const struct netlink_link *l, const ch
 	union message m;
 	size_t len = netlink_link_up(&m, sizeof m, 0, l->ifindex, alias);
 	return run(s, &m, len, e, "bring up", l->name) ? e->code : 0;
+}
+
+void cni_link_await(struct netlink_socket *s, const struct netlink_link *l)
+{
+	enum { TRIES = 1000 };
+	struct timespec pause = {.tv_nsec = 1000000};
+	struct netlink_link now;
+	struct cni_error ignored;
+	bool found;
+	/* since Linux 6.8 the question itself makes it ready */
+	for (int i = 0; i < TRIES; i++) {
+		if (cni_link_find(s, l->name, &now, &found, &ignored) || !found || now.flags & IFF_RUNNING)
+			return;
+		nanosleep(&pause, NULL);
+	}
 }
 
 /* --- addresses, neighbours, routes */

@@ -27,6 +27,9 @@ int cni_host_link_remove(struct netlink_socket *host, const char *container, con
 /* CNI_EXISTS where the pod has an interface of the name. */
 int cni_veth_make(struct netlink_socket *host, const struct netlink_veth *v, struct cni_error *e);
 int cni_link_up(struct netlink_socket *s, const struct netlink_link *l, const char *alias, struct cni_error *e);
+/* A device that has just got its carrier drops packets until the kernel has seen to it. Waits for that, a second at
+ * most: then it goes on without. */
+void cni_link_await(struct netlink_socket *s, const struct netlink_link *l);
 int cni_addr_add(struct netlink_socket *s, const struct netlink_link *l, const struct addr *a, struct cni_error *e);
 int cni_neigh_set(struct netlink_socket *s, const struct netlink_link *l, const struct addr *a,
 		  const uint8_t mac[CNI_MAC_LEN], struct cni_error *e);

@@ -72,6 +72,10 @@ static int run(const struct cni_request *r, struct cni_error *e)
 		return cni_del(r, e);
 	case CNI_CHECK:
 		return cni_check(r, e);
+	case CNI_STATUS:
+		return cni_status(r, e);
+	case CNI_GC:
+		return cni_gc(r, e);
 	case CNI_VERSION:
 		break;
 	}

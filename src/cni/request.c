@@ -7,8 +7,8 @@
 
 static const char default_run_dir[] = "/run/underlay";
 
-const char *const cni_versions[] = {"0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", NULL};
-enum { FIRST_WITH_INTERFACES = 2, FIRST_WITH_CHECK = 4, LAST_WITH_IP_VERSION = 4, LATEST = 5 };
+const char *const cni_versions[] = {"0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0", NULL};
+enum { FIRST_WITH_INTERFACES = 2, FIRST_WITH_CHECK = 4, LAST_WITH_IP_VERSION = 4, UNTOLD = 5, FIRST_WITH_STATUS = 6 };
 
 int cni_version_index(const char *version)
 {
@@ -35,11 +35,14 @@ enum need { CONTAINER = 1, NETNS = 2, IFNAME = 4 };
 static const struct {
 	const char *name;
 	unsigned needs;
+	int since; /* the first in cni_versions[] that has the verb */
 } verbs[] = {
-	[CNI_ADD] = {"ADD", CONTAINER | NETNS | IFNAME},
-	[CNI_DEL] = {"DEL", CONTAINER | IFNAME},
-	[CNI_CHECK] = {"CHECK", CONTAINER | NETNS | IFNAME},
-	[CNI_VERSION] = {"VERSION", 0},
+	[CNI_ADD] = {"ADD", CONTAINER | NETNS | IFNAME, 0},
+	[CNI_DEL] = {"DEL", CONTAINER | IFNAME, 0},
+	[CNI_CHECK] = {"CHECK", CONTAINER | NETNS | IFNAME, FIRST_WITH_CHECK},
+	[CNI_STATUS] = {"STATUS", 0, FIRST_WITH_STATUS},
+	[CNI_GC] = {"GC", 0, FIRST_WITH_STATUS},
+	[CNI_VERSION] = {"VERSION", 0, 0},
 };
 
 static bool is_set(const char *text)
@@ -57,8 +60,8 @@ static int parse_command(const char *command, enum cni_verb *out, struct cni_err
 			return 0;
 		}
 	}
-	return cni_fail(e, CNI_BAD_ENVIRONMENT, "unknown CNI_COMMAND: \"%.40s\" (known: ADD, DEL, CHECK, VERSION)",
-			command);
+	return cni_fail(e, CNI_BAD_ENVIRONMENT, "unknown CNI_COMMAND: \"%.40s\" (known: ADD, DEL, CHECK, STATUS, "
+			"GC, VERSION)", command);
 }
 
 static int check_missing(const struct cni_environment *env, unsigned needs, struct cni_error *e)
@@ -217,11 +220,12 @@ static int take_version(struct cni_request *r, struct cni_error *e)
 	int i = cni_version_index(text);
 	if (i < 0) {
 		cni_fail(e, CNI_VERSION_UNSUPPORTED, "incompatible CNI version \"%.20s\"", text);
-		return cni_fail_details(e, "supported: 0.1.0 0.2.0 0.3.0 0.3.1 0.4.0 1.0.0");
+		return cni_fail_details(e, "supported: 0.1.0 0.2.0 0.3.0 0.3.1 0.4.0 1.0.0 1.1.0");
 	}
 	r->version = cni_versions[i];
-	if (r->verb == CNI_CHECK && i < FIRST_WITH_CHECK)
-		return cni_fail(e, CNI_VERSION_UNSUPPORTED, "CHECK needs cniVersion 0.4.0 or later, not %s", r->version);
+	if (i < verbs[r->verb].since)
+		return cni_fail(e, CNI_VERSION_UNSUPPORTED, "%s needs cniVersion %s or later, not %s", verbs[r->verb].name,
+				cni_versions[verbs[r->verb].since], r->version);
 	return 0;
 }
 
@@ -293,7 +297,7 @@ int cni_request_parse(const struct cni_environment *env, const char *text, size_
 		      struct cni_error *e)
 {
 	memset(out, 0, sizeof *out);
-	out->version = cni_versions[LATEST];
+	out->version = cni_versions[UNTOLD];
 	strcpy(out->run_dir, default_run_dir);
 	int err = parse_command(env->command, &out->verb, e);
 	if (!err)

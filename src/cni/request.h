@@ -13,7 +13,7 @@
 
 struct json_object;
 
-enum cni_verb { CNI_ADD, CNI_DEL, CNI_CHECK, CNI_VERSION };
+enum cni_verb { CNI_ADD, CNI_DEL, CNI_CHECK, CNI_STATUS, CNI_GC, CNI_VERSION };
 
 enum { CNI_STDIN_MAX = 1 << 20, CNI_DEPTH_MAX = 32, CNI_RUN_DIR_MAX = 256 };
 
@@ -24,9 +24,9 @@ struct cni_environment {
 
 struct cni_request {
 	enum cni_verb verb;
-	const char *version;  /* one of cni_versions[]; the latest where the configuration gives none of them */
+	const char *version;  /* one of cni_versions[]; 1.0.0 where the configuration gives none of them */
 	char network[64];     /* "" on a DEL without it */
-	char container[128], ifname[16];
+	char container[128], ifname[16]; /* "" for STATUS, GC and VERSION */
 	char netns[256];      /* "" on a DEL without it */
 	char pod[256];        /* "namespace/name", "" outside Kubernetes */
 	char run_dir[CNI_RUN_DIR_MAX];

@@ -1,4 +1,4 @@
-/* ADD, DEL and CHECK. They work from the checked request to the kernel and the lease store, and speak to
+/* What the verbs do. They work from the checked request to the kernel and the lease store, and speak to
  * nobody: not to the daemon, not to an API server. 0, or the code that they set in the error.
  *
  * ADD is a list of steps; when one fails, those done are undone in reverse, so that nothing remains.
@@ -13,3 +13,8 @@
 int cni_add(const struct cni_request *r, struct cni_error *e);
 int cni_del(const struct cni_request *r, struct cni_error *e);
 int cni_check(const struct cni_request *r, struct cni_error *e);
+/* Could an ADD be served now? CNI_NOT_READY with the reason where not. The daemon is not asked, since ADD does not need it. */
+int cni_status(const struct cni_request *r, struct cni_error *e);
+/* Removes every interface and lease of this network that is not among the valid attachments and was there before this
+ * call. One that cannot be removed does not keep the others; the error tells of all. */
+int cni_gc(const struct cni_request *r, struct cni_error *e);

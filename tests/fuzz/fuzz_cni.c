@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ipam/lease.h"
+#include "src/cni/attachments.h"
 #include "src/cni/request.h"
 #include "src/cni/result.h"
 #include "src/cni/settings.h"
@@ -21,7 +22,7 @@ static void require(bool ok)
 
 static void try_request(unsigned verb, const char *text, size_t len)
 {
-	static const char *const verbs[] = {"ADD", "DEL", "CHECK", "VERSION"};
+	static const char *const verbs[] = {"ADD", "DEL", "CHECK", "VERSION", "STATUS", "GC"};
 	struct cni_environment env = {.command = verbs[verb], .container = "c1", .netns = "/run/netns/x",
 				      .ifname = "eth0", .args = "K8S_POD_NAMESPACE=a;K8S_POD_NAME=b"};
 	struct cni_request r;
@@ -37,6 +38,8 @@ static void try_request(unsigned verb, const char *text, size_t len)
 	if (!err && r.config && json_object_object_get_ex(r.config, "prevResult", &v) &&
 	    cni_prev_parse(v, "eth0", &prev, &e) == 0)
 		require(prev.addr_count <= CNI_PREV_ADDRS && prev.route_count <= CNI_PREV_ROUTES);
+	if (!err && r.verb == CNI_GC && cni_attachments_check(&r, &e) == 0)
+		cni_attachments_have(&r, "c1", "eth0");
 	char *answer = cni_error_text(r.version, &e);
 	require(answer != NULL);
 	free(answer);
@@ -74,6 +77,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else if (data[0] == 'L')
 		try_lease(text, size - 1);
 	else
-		try_request(data[0] & 3, text, size - 1);
+		try_request(data[0] % 8 % 6, text, size - 1); /* 0 to 3 as they always were */
 	return 0;
 }

@@ -95,7 +95,7 @@ def test_both_families_in_one_lease(host):
     assert not [r for r in after["routes6"] + after["routes"] if "244" in r]
 
 
-@pytest.mark.parametrize("version", ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", None])
+@pytest.mark.parametrize("version", ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0", None])
 def test_results_of_every_version(host, version):
     pod = host.pod("a")
     config = host.config(cniVersion=version)
@@ -106,9 +106,9 @@ def test_results_of_every_version(host, version):
                                  "routes": [{"dst": "0.0.0.0/0", "gw": GATEWAY}]}
         assert "interfaces" not in result and "ips" not in result
     else:
-        assert ("version" in result["ips"][0]) == (version != "1.0.0")
+        assert ("version" in result["ips"][0]) == (version not in ("1.0.0", "1.1.0"))
         assert [i["name"] for i in result["interfaces"]][1] == "eth0"
-    if version in ("0.4.0", "1.0.0"):
+    if version in ("0.4.0", "1.0.0", "1.1.0"):
         host.call("CHECK", "c1", pod, config={**config, "prevResult": result}).silent()
     else:
         host.call("CHECK", "c1", pod, config={**config, "prevResult": result}).fails(1)
@@ -120,7 +120,7 @@ def test_version_needs_nothing(host):
     os.unlink(os.path.join(host.run_dir, "plugin.json"))
     answer = host.call("VERSION", config='{"cniVersion": "0.4.0"}', ifname=None).ok().json
     assert answer == {"cniVersion": "0.4.0",
-                      "supportedVersions": ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0"]}
+                      "supportedVersions": ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"]}
     host.call("VERSION", "dummy", "dummy", config="").ok()
 
 
@@ -166,7 +166,7 @@ def test_del_with_missing_variables(host):
 
 
 def test_unknown_commands(host):
-    for command in ("", "add", "STATUS", "GC"):
+    for command in ("", "add", "status"):
         host.call(command, "c1", host.pod(f"x{command}")).fails(4, "CNI_COMMAND")
 
 

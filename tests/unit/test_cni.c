@@ -1,9 +1,11 @@
 /* src/cni, the parts that need no kernel: what is asked, what is answered, what things are called. */
 #include <check.h>
 #include <json-c/json.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/cni/attachments.h"
 #include "src/cni/names.h"
 #include "src/cni/request.h"
 #include "src/cni/result.h"
@@ -71,7 +73,7 @@ START_TEST(every_missing_variable_is_named)
 	ck_assert_int_eq(code_of(&env, config, "missing: CNI_IFNAME"), 4);
 	env.command = NULL;
 	ck_assert_int_eq(code_of(&env, config, "CNI_COMMAND"), 4);
-	env.command = "GC";
+	env.command = "RUN";
 	ck_assert_int_eq(code_of(&env, config, "unknown CNI_COMMAND"), 4);
 	env = (struct cni_environment){.command = "VERSION"};
 	ck_assert_int_eq(code_of(&env, config, NULL), 0);
@@ -175,6 +177,61 @@ START_TEST(versions_and_check)
 	/* an error is answered in the version of the question */
 	ck_assert_int_eq(parse(&good, "{\"cniVersion\":\"0.3.1\"}", &r, &e), 7);
 	ck_assert_str_eq(r.version, "0.3.1");
+	cni_request_fini(&r);
+}
+END_TEST
+
+START_TEST(status_and_gc_are_about_the_network)
+{
+	static const char *const commands[] = {"STATUS", "GC"};
+	static const char network[] = "{\"name\":\"n\",\"cniVersion\":\"1.1.0\"}";
+	struct cni_environment env = {.container = "", .netns = "", .ifname = ""};
+	struct cni_request r;
+	struct cni_error e;
+	for (int i = 0; i < 2; i++) {
+		env.command = commands[i];
+		ck_assert_int_eq(parse(&env, network, &r, &e), 0);
+		ck_assert_str_eq(r.network, "n");
+		ck_assert_str_eq(r.container, "");
+		cni_request_fini(&r);
+		ck_assert_int_eq(code_of(&env, "{\"name\":\"n\",\"cniVersion\":\"1.0.0\"}", commands[i]), 1);
+		ck_assert_int_eq(code_of(&env, "{\"name\":\"n\",\"cniVersion\":\"1.0.0\"}", "1.1.0 or later"), 1);
+		ck_assert_int_eq(code_of(&env, "{\"cniVersion\":\"1.1.0\"}", "\"name\""), 7);
+	}
+}
+END_TEST
+
+static int attachments_code(const char *list, struct cni_request *r, struct cni_error *e)
+{
+	char text[300];
+	struct cni_environment env = {.command = "GC"};
+	snprintf(text, sizeof text, "{\"name\":\"n\",\"cniVersion\":\"1.1.0\"%s}", list);
+	ck_assert_int_eq(parse(&env, text, r, e), 0);
+	return cni_attachments_check(r, e);
+}
+
+START_TEST(what_gc_keeps)
+{
+#define VALID ",\"cni.dev/valid-attachments\":"
+	static const char *const wrong[] = {"", VALID "{}", VALID "3", VALID "[1]", VALID "[null]", VALID "[{}]",
+					    VALID "[{\"containerID\":\"a\"}]",
+					    VALID "[{\"containerID\":\"a\",\"ifname\":7}]"};
+	static const char *const nothing[] = {VALID "null", VALID "[]", ",\"cni.dev/attachments\":null"};
+	struct cni_request r;
+	struct cni_error e;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		ck_assert_msg(attachments_code(wrong[i], &r, &e) == 7, "%s", wrong[i]);
+		cni_request_fini(&r);
+	}
+	for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
+		ck_assert_msg(attachments_code(nothing[i], &r, &e) == 0, "%s", nothing[i]);
+		ck_assert(!cni_attachments_have(&r, "a", "eth0"));
+		cni_request_fini(&r);
+	}
+	ck_assert_int_eq(attachments_code(VALID "[{\"containerID\":\"a\",\"ifname\":\"eth0\"},"
+					  "{\"containerID\":\"b\",\"ifname\":\"eth1\",\"more\":1}]", &r, &e), 0);
+	ck_assert(cni_attachments_have(&r, "a", "eth0") && cni_attachments_have(&r, "b", "eth1"));
+	ck_assert(!cni_attachments_have(&r, "a", "eth1") && !cni_attachments_have(&r, "c", "eth0"));
 	cni_request_fini(&r);
 }
 END_TEST
@@ -320,7 +377,7 @@ START_TEST(errors_and_versions_are_json)
 	free(text);
 	text = cni_version_text("1.0.0");
 	ck_assert_str_eq(text, "{\"cniVersion\":\"1.0.0\",\"supportedVersions\":[\"0.1.0\",\"0.2.0\",\"0.3.0\","
-			       "\"0.3.1\",\"0.4.0\",\"1.0.0\"]}");
+			       "\"0.3.1\",\"0.4.0\",\"1.0.0\",\"1.1.0\"]}");
 	free(text);
 }
 END_TEST
@@ -385,6 +442,8 @@ int main(void)
 	tcase_add_test(t, bad_configurations_have_their_codes);
 	tcase_add_test(t, del_takes_what_it_can_read);
 	tcase_add_test(t, versions_and_check);
+	tcase_add_test(t, status_and_gc_are_about_the_network);
+	tcase_add_test(t, what_gc_keeps);
 	tcase_add_test(t, settings_are_read_or_explained);
 	tcase_add_test(t, names_follow_from_the_container);
 	tcase_add_test(t, results_have_the_shape_of_their_version);
