@@ -151,8 +151,8 @@ const char *bgp_attrs_path_text(const struct bgp_attrs *a, char *buf, size_t cap
 
 uint32_t bgp_attrs_origin_as(const struct bgp_attrs *a)
 {
-	struct cursor last = cursor_of(a->wire + a->as_path_at + a->as_path_len - (a->as_path_len ? 4 : 0),
-				       a->as_path_len ? 4 : 0);
+	size_t n = a->as_count ? 4 : 0; /* a path within a confederation is our own AS's */
+	struct cursor last = cursor_of(a->wire + a->as_path_at + a->as_path_len - n, n);
 	return cursor_u32(&last); /* 0 where nothing is there */
 }
 

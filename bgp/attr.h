@@ -31,6 +31,7 @@ struct bgp_attrs {
 	uint32_t med, local_pref, originator_id;
 	uint32_t otc;                     /* ONLY_TO_CUSTOMER, RFC 9234; 0: not there */
 	uint32_t first_as;                /* leftmost AS; 0: empty path */
+	uint64_t link_bandwidth;          /* bytes a second, as its extended community says; 0: it has none */
 	uint8_t origin, cluster_count;
 	uint8_t context;                  /* enum bgp_attr_context bits; part of the key */
 	bool has_med, has_originator, no_export, no_advertise, graceful_shutdown;
@@ -122,7 +123,9 @@ struct bgp_attrs *bgp_attrs_edit(struct bgp_attrs *a, const struct bgp_attr_edit
 struct bgp_export {
 	bool ibgp, as4;
 	bool v6_next_hop;                         /* understands IPv6 next hops of IPv4 routes (RFC 8950) */
-	uint32_t local_asn;
+	bool own_next_hop;                        /* internal: ours, not the learned one */
+	bool as_override, remove_private;         /* external, see attr_path.c; both look at peer_asn */
+	uint32_t local_asn, peer_asn;
 	struct addr next_hop_self[BGP_FAMILIES];  /* zero: we have none to offer for this family */
 	struct addr link_local_self;              /* goes along with an IPv6 next hop of ours (RFC 2545); zero: not */
 	uint32_t otc;                             /* ONLY_TO_CUSTOMER for sets without; 0: not */

@@ -5,6 +5,7 @@
 
 #include "bgp/attr.h"
 #include "bgp/attr_private.h"
+#include "bgp/attr_tlv.h"
 #include "bgp/message.h"
 
 enum { CANONICAL_MAX = BGP_EXTENDED_MAX }; /* a set's lengths are of 16 bits, and 2-byte paths double */
@@ -15,6 +16,7 @@ struct decoder {
 	uint8_t seen[32];
 	bool has_origin, has_as_path, has_next_hop, has_aggregator;
 	uint8_t aggregator_flags;
+	enum bgp_reaction wrong;      /* of the attribute at hand; its reader may ask for more than its row says */
 	struct cursor as4_path, as4_aggregator; /* kept for the merge at the end, RFC 6793 section 4.2.3 */
 	struct cursor as_path, aggregator;      /* their 2-byte forms */
 	struct writer canonical;
@@ -22,11 +24,17 @@ struct decoder {
 	struct bgp_attrs set; /* the fields found so far; its wire is bytes */
 };
 
+enum {
+	DROP = 1,   /* no part of the canonical form */
+	GENTLE = 2, /* wrong flags do not withdraw either: its own RFC says that it is never more than discarded */
+	INSIDE = 4, /* from external peers not wrong but out of place: dropped whatever it holds */
+};
+
 struct row {
 	const char *name;
 	uint8_t flags;                /* optional and transitive bits as they must be */
 	enum bgp_reaction wrong;      /* for wrong length or value */
-	bool drop;                    /* no part of the canonical form */
+	uint8_t how;
 	uint8_t subcode;
 	bool (*read)(struct decoder *, struct cursor *value); /* false: wrong */
 };
@@ -38,13 +46,15 @@ static bool read_origin(struct decoder *d, struct cursor *v)
 	return cursor_ok(v) && !cursor_left(v) && d->set.origin <= BGP_ORIGIN_INCOMPLETE;
 }
 
-/* Well-formed segments of AS numbers of width bytes: no empty segment, no AS 0 (RFC 7607), no set and no
- * confederation segment (RFC 9774, RFC 5065: we are no member of one). */
-static bool path_is_good(struct cursor path, unsigned width)
+/* Well-formed segments of AS numbers of width bytes: no empty segment, no AS 0 (RFC 7607), no set (RFC 9774). We are no
+ * member of a confederation ourselves, so a path that shows one from within comes from inside our AS, if at all (RFC 5065
+ * section 5). */
+static bool path_is_good(struct cursor path, unsigned width, bool inside)
 {
 	while (cursor_left(&path)) {
 		uint8_t type = cursor_u8(&path), count = cursor_u8(&path);
-		if (type != BGP_SEG_SEQUENCE || count == 0)
+		bool known = type == BGP_SEG_SEQUENCE || (type == BGP_SEG_CONFED_SEQUENCE && inside);
+		if (!known || count == 0)
 			return false;
 		for (unsigned i = 0; i < count; i++)
 			if ((width == 4 ? cursor_u32(&path) : cursor_u16(&path)) == 0)
@@ -53,23 +63,12 @@ static bool path_is_good(struct cursor path, unsigned width)
 	return cursor_ok(&path);
 }
 
-static unsigned path_count(struct cursor path, unsigned width)
-{
-	unsigned n = 0;
-	while (cursor_left(&path) && cursor_ok(&path)) {
-		uint8_t type = cursor_u8(&path), count = cursor_u8(&path);
-		n += type == BGP_SEG_SEQUENCE ? count : type == BGP_SEG_SET;
-		cursor_sub(&path, (size_t)count * width);
-	}
-	return n;
-}
-
 static bool read_as_path(struct decoder *d, struct cursor *v)
 {
 	unsigned width = d->context & BGP_ATTR_AS2 ? 2 : 4;
 	d->has_as_path = true;
 	d->as_path = *v;
-	return path_is_good(*v, width);
+	return path_is_good(*v, width, d->context & BGP_ATTR_IBGP);
 }
 
 static bool read_next_hop(struct decoder *d, struct cursor *v)
@@ -128,10 +127,10 @@ static bool read_communities(struct decoder *d, struct cursor *v)
 	return true;
 }
 
-static bool read_times_8(struct decoder *d, struct cursor *v)
+static bool read_ext_communities(struct decoder *d, struct cursor *v)
 {
-	(void)d;
-	return cursor_left(v) && cursor_left(v) % 8 == 0;
+	d->set.link_bandwidth = bgp_link_bandwidth(*v);
+	return cursor_left(v) && cursor_left(v) % BGP_EXT_COMMUNITY_SIZE == 0;
 }
 
 static bool read_times_12(struct decoder *d, struct cursor *v)
@@ -169,7 +168,7 @@ static bool read_cluster_list(struct decoder *d, struct cursor *v)
 
 static bool read_as4_path(struct decoder *d, struct cursor *v)
 {
-	if (!(d->context & BGP_ATTR_AS2) || !path_is_good(*v, 4))
+	if (!(d->context & BGP_ATTR_AS2) || !path_is_good(*v, 4, true))
 		return false; /* discarded: RFC 6793 section 4.1 and 6 */
 	d->as4_path = *v;
 	return true;
@@ -182,6 +181,32 @@ static bool read_as4_aggregator(struct decoder *d, struct cursor *v)
 		return false;
 	d->as4_aggregator = whole;
 	return true;
+}
+
+static bool read_aigp(struct decoder *d, struct cursor *v)
+{
+	(void)d;
+	return bgp_tlv_aigp_is_good(*v);
+}
+
+static bool read_prefix_sid(struct decoder *d, struct cursor *v)
+{
+	enum bgp_reaction r = bgp_tlv_judge_prefix_sid(*v);
+	if (r > d->wrong)
+		d->wrong = r;
+	return r == BGP_FINE;
+}
+
+static bool read_tunnels(struct decoder *d, struct cursor *v)
+{
+	(void)d;
+	return bgp_tlv_tunnels_are_good(*v);
+}
+
+static bool read_link_state(struct decoder *d, struct cursor *v)
+{
+	(void)d;
+	return bgp_tlv_link_state_is_good(*v);
 }
 
 /* An address of 16 bytes, or a global and a link-local one, of which either may be missing: zero, or the other once more
@@ -251,38 +276,42 @@ enum {
 };
 
 static const struct row rows[256] = {
-	[BGP_ATTR_ORIGIN] = {"ORIGIN", WELL_KNOWN, BGP_WITHDRAW, false, BGP_UPDATE_ORIGIN, read_origin},
-	[BGP_ATTR_AS_PATH] = {"AS_PATH", WELL_KNOWN, BGP_WITHDRAW, false, BGP_UPDATE_AS_PATH, read_as_path},
-	[BGP_ATTR_NEXT_HOP] = {"NEXT_HOP", WELL_KNOWN, BGP_WITHDRAW, false, BGP_UPDATE_NEXT_HOP, read_next_hop},
-	[BGP_ATTR_MED] = {"MULTI_EXIT_DISC", OPTIONAL, BGP_WITHDRAW, false, BGP_UPDATE_LENGTH, read_med},
-	[BGP_ATTR_LOCAL_PREF] = {"LOCAL_PREF", WELL_KNOWN, BGP_WITHDRAW, false, BGP_UPDATE_LENGTH, read_local_pref},
-	[BGP_ATTR_ATOMIC_AGGREGATE] = {"ATOMIC_AGGREGATE", WELL_KNOWN, BGP_DISCARD, false, BGP_UPDATE_LENGTH, read_empty},
-	[BGP_ATTR_AGGREGATOR] = {"AGGREGATOR", OPTIONAL_TRANSITIVE, BGP_DISCARD, false, BGP_UPDATE_OPTIONAL,
+	[BGP_ATTR_ORIGIN] = {"ORIGIN", WELL_KNOWN, BGP_WITHDRAW, 0, BGP_UPDATE_ORIGIN, read_origin},
+	[BGP_ATTR_AS_PATH] = {"AS_PATH", WELL_KNOWN, BGP_WITHDRAW, 0, BGP_UPDATE_AS_PATH, read_as_path},
+	[BGP_ATTR_NEXT_HOP] = {"NEXT_HOP", WELL_KNOWN, BGP_WITHDRAW, 0, BGP_UPDATE_NEXT_HOP, read_next_hop},
+	[BGP_ATTR_MED] = {"MULTI_EXIT_DISC", OPTIONAL, BGP_WITHDRAW, 0, BGP_UPDATE_LENGTH, read_med},
+	[BGP_ATTR_LOCAL_PREF] = {"LOCAL_PREF", WELL_KNOWN, BGP_WITHDRAW, INSIDE, BGP_UPDATE_LENGTH, read_local_pref},
+	[BGP_ATTR_ATOMIC_AGGREGATE] = {"ATOMIC_AGGREGATE", WELL_KNOWN, BGP_DISCARD, 0, BGP_UPDATE_LENGTH, read_empty},
+	[BGP_ATTR_AGGREGATOR] = {"AGGREGATOR", OPTIONAL_TRANSITIVE, BGP_DISCARD, 0, BGP_UPDATE_OPTIONAL,
 				 read_aggregator},
-	[BGP_ATTR_COMMUNITIES] = {"COMMUNITIES", OPTIONAL_TRANSITIVE, BGP_WITHDRAW, false, BGP_UPDATE_OPTIONAL,
+	[BGP_ATTR_COMMUNITIES] = {"COMMUNITIES", OPTIONAL_TRANSITIVE, BGP_WITHDRAW, 0, BGP_UPDATE_OPTIONAL,
 				  read_communities},
-	[BGP_ATTR_ORIGINATOR_ID] = {"ORIGINATOR_ID", OPTIONAL, BGP_WITHDRAW, false, BGP_UPDATE_LENGTH, read_originator},
-	[BGP_ATTR_CLUSTER_LIST] = {"CLUSTER_LIST", OPTIONAL, BGP_WITHDRAW, false, BGP_UPDATE_LENGTH, read_cluster_list},
-	[BGP_ATTR_MP_REACH] = {"MP_REACH_NLRI", OPTIONAL, BGP_RESET, true, BGP_UPDATE_OPTIONAL, read_mp_reach},
-	[BGP_ATTR_MP_UNREACH] = {"MP_UNREACH_NLRI", OPTIONAL, BGP_RESET, true, BGP_UPDATE_OPTIONAL, read_mp_unreach},
-	[BGP_ATTR_EXT_COMMUNITIES] = {"EXTENDED_COMMUNITIES", OPTIONAL_TRANSITIVE, BGP_WITHDRAW, false,
-				      BGP_UPDATE_OPTIONAL, read_times_8},
-	[BGP_ATTR_AS4_PATH] = {"AS4_PATH", OPTIONAL_TRANSITIVE, BGP_DISCARD, true, BGP_UPDATE_OPTIONAL, read_as4_path},
-	[BGP_ATTR_AS4_AGGREGATOR] = {"AS4_AGGREGATOR", OPTIONAL_TRANSITIVE, BGP_DISCARD, true, BGP_UPDATE_OPTIONAL,
+	[BGP_ATTR_ORIGINATOR_ID] = {"ORIGINATOR_ID", OPTIONAL, BGP_WITHDRAW, INSIDE, BGP_UPDATE_LENGTH, read_originator},
+	[BGP_ATTR_CLUSTER_LIST] = {"CLUSTER_LIST", OPTIONAL, BGP_WITHDRAW, INSIDE, BGP_UPDATE_LENGTH, read_cluster_list},
+	[BGP_ATTR_MP_REACH] = {"MP_REACH_NLRI", OPTIONAL, BGP_RESET, DROP, BGP_UPDATE_OPTIONAL, read_mp_reach},
+	[BGP_ATTR_MP_UNREACH] = {"MP_UNREACH_NLRI", OPTIONAL, BGP_RESET, DROP, BGP_UPDATE_OPTIONAL, read_mp_unreach},
+	[BGP_ATTR_EXT_COMMUNITIES] = {"EXTENDED_COMMUNITIES", OPTIONAL_TRANSITIVE, BGP_WITHDRAW, 0,
+				      BGP_UPDATE_OPTIONAL, read_ext_communities},
+	[BGP_ATTR_AS4_PATH] = {"AS4_PATH", OPTIONAL_TRANSITIVE, BGP_DISCARD, DROP | GENTLE, BGP_UPDATE_OPTIONAL,
+			       read_as4_path},
+	[BGP_ATTR_AS4_AGGREGATOR] = {"AS4_AGGREGATOR", OPTIONAL_TRANSITIVE, BGP_DISCARD, DROP | GENTLE, BGP_UPDATE_OPTIONAL,
 				     read_as4_aggregator},
-	[BGP_ATTR_IPV6_EXT_COMMUNITIES] = {"IPV6_EXTENDED_COMMUNITIES", OPTIONAL_TRANSITIVE, BGP_WITHDRAW, false,
+	[BGP_ATTR_TUNNEL_ENCAP] = {"TUNNEL_ENCAP", OPTIONAL_TRANSITIVE, BGP_WITHDRAW, 0, BGP_UPDATE_OPTIONAL, read_tunnels},
+	[BGP_ATTR_IPV6_EXT_COMMUNITIES] = {"IPV6_EXTENDED_COMMUNITIES", OPTIONAL_TRANSITIVE, BGP_WITHDRAW, 0,
 					   BGP_UPDATE_OPTIONAL, read_times_20},
-	[BGP_ATTR_LARGE_COMMUNITIES] = {"LARGE_COMMUNITY", OPTIONAL_TRANSITIVE, BGP_WITHDRAW, false, BGP_UPDATE_OPTIONAL,
+	[BGP_ATTR_AIGP] = {"AIGP", OPTIONAL, BGP_DISCARD, GENTLE | INSIDE, BGP_UPDATE_OPTIONAL, read_aigp},
+	[BGP_ATTR_LINK_STATE] = {"BGP-LS", OPTIONAL, BGP_DISCARD, DROP | GENTLE, BGP_UPDATE_OPTIONAL, read_link_state},
+	[BGP_ATTR_LARGE_COMMUNITIES] = {"LARGE_COMMUNITY", OPTIONAL_TRANSITIVE, BGP_WITHDRAW, 0, BGP_UPDATE_OPTIONAL,
 					read_times_12},
-	[BGP_ATTR_OTC] = {"ONLY_TO_CUSTOMER", OPTIONAL_TRANSITIVE, BGP_WITHDRAW, false, BGP_UPDATE_OPTIONAL, read_otc},
+	[BGP_ATTR_OTC] = {"ONLY_TO_CUSTOMER", OPTIONAL_TRANSITIVE, BGP_WITHDRAW, 0, BGP_UPDATE_OPTIONAL, read_otc},
+	[BGP_ATTR_PREFIX_SID] = {"PREFIX_SID", OPTIONAL_TRANSITIVE, BGP_DISCARD, INSIDE, BGP_UPDATE_OPTIONAL, read_prefix_sid},
 };
 
-/* From an external peer these are not wrong but out of place: dropped whatever they hold (RFC 7606 section
- * 7.5, 7.9, 7.10). */
+/* RFC 7606 section 7.5, 7.9, 7.10; RFC 7311 section 3.3: AIGP is off on external sessions; RFC 8669 section 3: an external
+ * peer is outside our SR domain. */
 static bool out_of_place(const struct decoder *d, uint8_t code)
 {
-	return !(d->context & BGP_ATTR_IBGP) &&
-	       (code == BGP_ATTR_LOCAL_PREF || code == BGP_ATTR_ORIGINATOR_ID || code == BGP_ATTR_CLUSTER_LIST);
+	return !(d->context & BGP_ATTR_IBGP) && rows[code].how & INSIDE;
 }
 
 static void raise(struct decoder *d, enum bgp_reaction reaction, uint8_t subcode, const struct bgp_attr_item *item,
@@ -322,11 +351,10 @@ static const char *wrong_flags(const struct row *row, uint8_t flags)
 	return NULL;
 }
 
-/* Wrong flags withdraw, RFC 7606 section 3 (c), whatever a wrong value does; but the AS4 attributes are never more
- * than dropped (RFC 6793 section 6). */
+/* RFC 7606 section 3 (c), whatever a wrong value does */
 static enum bgp_reaction wrong_flags_reaction(const struct row *row)
 {
-	return row->drop && row->wrong == BGP_DISCARD ? BGP_DISCARD : BGP_WITHDRAW;
+	return row->how & GENTLE ? BGP_DISCARD : BGP_WITHDRAW;
 }
 
 static void take_known(struct decoder *d, const struct row *row, const struct bgp_attr_item *item)
@@ -337,13 +365,14 @@ static void take_known(struct decoder *d, const struct row *row, const struct bg
 		raise(d, wrong_flags_reaction(row), BGP_UPDATE_FLAGS, item, text);
 	if (text && row->wrong != BGP_RESET) /* an MP attribute still says which routes are withdrawn */
 		return;
+	d->wrong = row->wrong;
 	if (!row->read(d, &value)) {
-		raise(d, row->wrong, row->subcode, item, row->name);
+		raise(d, d->wrong, row->subcode, item, row->name);
 		return;
 	}
 	if (item->code == BGP_ATTR_AGGREGATOR)
 		d->aggregator_flags = item->flags & 0xf0;
-	if (row->drop || waits_for_merge(d, item->code))
+	if (row->how & DROP || waits_for_merge(d, item->code))
 		return;
 	bgp_attr_put(&d->canonical, item->flags & 0xf0, item->code, item->value.p, cursor_left(&item->value));
 	if (item->code == BGP_ATTR_AS_PATH) {
@@ -370,18 +399,36 @@ static void take(struct decoder *d, const struct bgp_attr_item *item)
 		take_unknown(d, item);
 }
 
-/* Copies width-2 segments as width 4, only the first keep AS numbers of them. */
+/* Copies width-2 segments as width 4, only the first keep AS numbers of them. What is within a confederation counts for
+ * nothing and goes along while it is next to what is kept (RFC 6793 section 4.2.3). */
 static void widen(struct writer *w, struct cursor path, unsigned keep)
 {
-	while (cursor_left(&path) && keep) {
-		uint8_t type = cursor_u8(&path);
-		unsigned count = cursor_u8(&path), take_n = count < keep ? count : keep;
-		struct cursor numbers = cursor_sub(&path, 2u * count);
-		writer_u8(w, type);
-		writer_u8(w, (uint8_t)take_n);
-		for (unsigned i = 0; i < take_n; i++)
-			writer_u32(w, cursor_u16(&numbers));
-		keep -= take_n;
+	struct bgp_segment s;
+	while (bgp_segment_next(&path, 2, &s)) {
+		bool confed = bgp_segment_is_confed(&s);
+		unsigned n = confed || s.count < keep ? s.count : keep;
+		if (n == 0)
+			return;
+		writer_u8(w, s.type);
+		writer_u8(w, (uint8_t)n);
+		for (unsigned i = 0; i < n; i++)
+			writer_u32(w, cursor_u16(&s.numbers));
+		if (n < s.count)
+			return;
+		keep -= confed ? 0 : n;
+	}
+}
+
+/* AS4_PATH without what may not be in it (RFC 6793 section 6). */
+static void put_as4_path(struct writer *w, struct cursor path)
+{
+	struct bgp_segment s;
+	while (bgp_segment_next(&path, 4, &s)) {
+		if (bgp_segment_is_confed(&s))
+			continue;
+		writer_u8(w, s.type);
+		writer_u8(w, (uint8_t)s.count);
+		writer_bytes(w, s.numbers.p, cursor_left(&s.numbers));
 	}
 }
 
@@ -389,14 +436,14 @@ static void merge_as_path(struct decoder *d)
 {
 	uint8_t bytes[BGP_EXTENDED_MAX];
 	struct writer w = writer_of(bytes, sizeof bytes);
-	unsigned old = path_count(d->as_path, 2), fresh = path_count(d->as4_path, 4);
+	unsigned old = bgp_path_count(d->as_path, 2), fresh = bgp_path_count(d->as4_path, 4);
 	struct cursor agg = d->aggregator;
 	/* both aggregators, but the old one with a real AS: an old speaker has aggregated since, RFC 6793 section 4.2.3 */
 	bool stale = d->has_aggregator && cursor_left(&d->as4_aggregator) && cursor_u16(&agg) != BGP_AS_TRANS;
 	bool use_new = fresh && fresh <= old && !stale;
 	widen(&w, d->as_path, use_new ? old - fresh : old);
 	if (use_new)
-		writer_bytes(&w, d->as4_path.p, cursor_left(&d->as4_path));
+		put_as4_path(&w, d->as4_path);
 	d->canonical.failed |= !writer_ok(&w);
 	bgp_attr_put(&d->canonical, BGP_FLAG_TRANSITIVE, BGP_ATTR_AS_PATH, bytes, writer_len(&w));
 	if (!writer_ok(&d->canonical))
@@ -430,11 +477,8 @@ static void finish(struct decoder *d)
 	if ((d->context & BGP_ATTR_AS2) && d->has_aggregator)
 		merge_aggregator(d);
 	struct cursor path = cursor_of(d->bytes + d->set.as_path_at, d->set.as_path_len);
-	d->set.as_count = (uint16_t)path_count(path, 4);
-	if (d->set.as_path_len) {
-		cursor_u16(&path);
-		d->set.first_as = cursor_u32(&path);
-	}
+	d->set.as_count = (uint16_t)bgp_path_count(path, 4);
+	d->set.first_as = bgp_path_first_as(path);
 }
 
 static void check_mandatory(struct decoder *d, bool classic)

@@ -1,6 +1,8 @@
-/* Shared by attr.c (the sets), attr_decode.c (wire to set) and attr_encode.c (set to wire) only. */
+/* Shared by the attr_*.c files only: attr.c has the sets, attr_decode.c wire to set, attr_encode.c set to wire, attr_edit.c
+ * set to set, attr_path.c and attr_ext.c what they need of AS paths and extended communities. */
 #pragma once
 #include "bgp/attr.h"
+#include "bgp/message.h"
 
 enum bgp_attr_code {
 	BGP_ATTR_ORIGIN = 1,
@@ -18,9 +20,13 @@ enum bgp_attr_code {
 	BGP_ATTR_EXT_COMMUNITIES = 16,
 	BGP_ATTR_AS4_PATH = 17,
 	BGP_ATTR_AS4_AGGREGATOR = 18,
+	BGP_ATTR_TUNNEL_ENCAP = 23,
 	BGP_ATTR_IPV6_EXT_COMMUNITIES = 25,
+	BGP_ATTR_AIGP = 26,
+	BGP_ATTR_LINK_STATE = 29,
 	BGP_ATTR_LARGE_COMMUNITIES = 32,
 	BGP_ATTR_OTC = 35,
+	BGP_ATTR_PREFIX_SID = 40,
 };
 
 enum { BGP_FLAG_OPTIONAL = 0x80, BGP_FLAG_TRANSITIVE = 0x40, BGP_FLAG_PARTIAL = 0x20, BGP_FLAG_EXTENDED = 0x10 };
@@ -48,3 +54,27 @@ struct bgp_attrs *bgp_attrs_intern(struct bgp_attr_table *t, const struct bgp_at
 /* The set with this key if it is there, as an owned reference. */
 struct bgp_attrs *bgp_attrs_lookup(struct bgp_attr_table *t, uint8_t context, const struct addr *mp_next_hop,
 				   const uint8_t *wire, size_t len);
+
+/* One segment of a path whose numbers have width bytes. False at the end and where it is cut (path->failed). */
+struct bgp_segment {
+	uint8_t type;
+	unsigned count;
+	struct cursor numbers;
+};
+bool bgp_segment_next(struct cursor *path, unsigned width, struct bgp_segment *out);
+bool bgp_segment_is_confed(const struct bgp_segment *s);
+/* As the decision counts. */
+unsigned bgp_path_count(struct cursor path, unsigned width);
+/* The first that is not within a confederation; 0: none. */
+uint32_t bgp_path_first_as(struct cursor path);
+void bgp_put_as_number(struct writer *w, uint32_t asn, bool as4);
+/* The segments that such a session gets, our number in front where it is external; *wide: one of them does not fit two
+ * bytes. BGP_PATH_AS4: the form of AS4_PATH, which has nothing of a confederation. */
+enum bgp_path_form { BGP_PATH_PLAIN, BGP_PATH_AS4 };
+void bgp_path_put(struct writer *w, struct cursor path, const struct bgp_export *e, enum bgp_path_form form, bool *wide);
+
+enum { BGP_EXT_COMMUNITY_SIZE = 8 };
+/* Bytes a second of the first link bandwidth that is one; 0: there is none. */
+uint64_t bgp_link_bandwidth(struct cursor communities);
+/* Those of an EXTENDED_COMMUNITIES that may leave the AS; no attribute where none may. */
+void bgp_put_transitive_ext(struct writer *w, const struct bgp_attr_item *item);

@@ -99,9 +99,10 @@ const struct command commands[] = {
 			    {"local_pref", "Pref"},
 			    {"med", "MED"},
 			    {"otc", "OTC"},
+			    {"bandwidth", "Bit/s"},
 			    {"kernel", "Kernel"},
 			    {"age", "Age"}},
-		.rare = {"otc"},
+		.rare = {"otc", "bandwidth"},
 	},
 	{
 		.id = "show-pods",

@@ -361,6 +361,22 @@ static const char *source_name(const struct rib_path *p)
 	return p->source->kind == RIB_SOURCE_LOCAL ? "local" : peer ? peer->name : "(gone)";
 }
 
+/* Bytes a second, and for people the bits, as links are sold: "10G". */
+static void put_bandwidth(struct json_object *row, uint64_t bandwidth)
+{
+	static const char units[] = " kMGTP";
+	char text[32];
+	double bits = (double)bandwidth * 8;
+	unsigned unit = 0;
+	if (!bandwidth)
+		return;
+	for (; bits >= 1000 && units[unit + 1]; unit++)
+		bits /= 1000;
+	snprintf(text, sizeof text, unit ? "%.4g%c" : "%.4g", bits, units[unit]);
+	put_number(row, "link_bandwidth", bandwidth);
+	put(row, "bandwidth", text);
+}
+
 static struct json_object *path_row(const struct daemon *d, const struct rib_entry *e, const struct rib_path *p)
 {
 	static const char *const origins[] = {"IGP", "EGP", "?"};
@@ -379,6 +395,7 @@ static struct json_object *path_row(const struct daemon *d, const struct rib_ent
 		put_number(row, "med", p->attrs->med);
 	if (p->attrs->otc)
 		put_number(row, "otc", p->attrs->otc);
+	put_bandwidth(row, p->attrs->link_bandwidth);
 	put(row, "lost_by", p->flags & RIB_PATH_BEST ? NULL : rib_decision_rule(p->lost_by));
 	put_kernel(d, row, e, p);
 	put(row, "age", duration(clock_now().ms - (int64_t)p->since_s * 1000, text, sizeof text));

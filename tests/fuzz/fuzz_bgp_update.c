@@ -26,7 +26,7 @@ static void require(bool ok)
 
 /* --- sets */
 
-/* The path as numbers, after own (0: nothing). */
+/* The path as numbers, after own (0: nothing), without what is within a confederation. */
 static size_t flatten(const struct bgp_attrs *a, uint32_t own, uint32_t out[PATH_NUMBERS])
 {
 	struct cursor c = cursor_of(a->wire + a->as_path_at, a->as_path_len);
@@ -34,13 +34,14 @@ static size_t flatten(const struct bgp_attrs *a, uint32_t own, uint32_t out[PATH
 	if (own)
 		out[n++] = own;
 	while (cursor_left(&c)) {
-		require(cursor_u8(&c) == BGP_SEG_SEQUENCE);
+		uint8_t type = cursor_u8(&c);
 		unsigned count = cursor_u8(&c);
-		require(count > 0);
+		require(count > 0 && (type == BGP_SEG_SEQUENCE || type == BGP_SEG_CONFED_SEQUENCE));
 		for (; count; count--) {
 			require(n < PATH_NUMBERS);
-			out[n++] = cursor_u32(&c);
-			require(out[n - 1] != 0 && cursor_ok(&c));
+			out[n] = cursor_u32(&c);
+			require(out[n] != 0 && cursor_ok(&c));
+			n += type == BGP_SEG_SEQUENCE;
 		}
 	}
 	return n;
@@ -62,10 +63,13 @@ static bool allowed(const struct bgp_attr_item *item, unsigned context)
 	case BGP_ATTR_MP_UNREACH:
 	case BGP_ATTR_AS4_PATH:
 	case BGP_ATTR_AS4_AGGREGATOR:
+	case BGP_ATTR_LINK_STATE:
 		return false;
 	case BGP_ATTR_LOCAL_PREF:
 	case BGP_ATTR_ORIGINATOR_ID:
 	case BGP_ATTR_CLUSTER_LIST:
+	case BGP_ATTR_AIGP:
+	case BGP_ATTR_PREFIX_SID:
 		return context & BGP_ATTR_IBGP;
 	default:
 		return true;
@@ -106,12 +110,14 @@ static void check_set(const struct bgp_attrs *a, unsigned context)
 static bool stays_inside(uint8_t code)
 {
 	return code == BGP_ATTR_MED || code == BGP_ATTR_LOCAL_PREF || code == BGP_ATTR_ORIGINATOR_ID ||
-	       code == BGP_ATTR_CLUSTER_LIST;
+	       code == BGP_ATTR_CLUSTER_LIST || code == BGP_ATTR_PREFIX_SID ||
+	       code == BGP_ATTR_EXT_COMMUNITIES; /* some of them */
 }
 
 static bool written_anew(uint8_t code)
 {
-	return code == BGP_ATTR_AS_PATH || code == BGP_ATTR_NEXT_HOP || code == BGP_ATTR_LOCAL_PREF;
+	return code == BGP_ATTR_AS_PATH || code == BGP_ATTR_NEXT_HOP || code == BGP_ATTR_LOCAL_PREF ||
+	       code == BGP_ATTR_AIGP; /* goes with the next hop */
 }
 
 /* All of a's attributes that b must have unchanged. */
