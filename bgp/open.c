@@ -16,6 +16,7 @@ enum {
 	CAP_ROLE = 9,
 	CAP_RESTART = 64,
 	CAP_AS4 = 65,
+	CAP_ADD_PATH = 69,
 	AFI_IPV6 = 2,
 	RESTART_RESTARTING = 0x8000,
 	RESTART_TIME_MASK = 0x0fff,
@@ -128,6 +129,20 @@ static void read_role(struct cursor *c, struct bgp_open *o)
 	o->role = role;
 }
 
+/* A value that is none of the three which mean something counts as not said (RFC 7911 section 4). */
+static void read_add_path(struct cursor *c, struct bgp_open *o)
+{
+	if (cursor_left(c) % 4)
+		return;
+	while (cursor_left(c)) {
+		enum bgp_family f;
+		uint16_t afi = cursor_u16(c);
+		uint8_t safi = cursor_u8(c), bits = cursor_u8(c);
+		if (bgp_family_of(afi, safi, &f))
+			o->add_path[f] = bits <= (BGP_ADD_PATH_RECEIVE | BGP_ADD_PATH_SEND) ? bits : 0;
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*read)(struct cursor *, struct bgp_open *);
@@ -140,7 +155,7 @@ static const struct {
 	[CAP_RESTART] = {"graceful restart", read_restart},
 	[CAP_AS4] = {"4-byte AS", read_as4},
 	[67] = {"dynamic capability", NULL},
-	[69] = {"add-path", NULL},
+	[CAP_ADD_PATH] = {"add-path", read_add_path},
 	[70] = {"enhanced route refresh", NULL},
 	[71] = {"long-lived graceful restart", NULL},
 	[73] = {"host name", NULL},
@@ -240,6 +255,24 @@ static void put_restart(struct writer *w, const struct bgp_open *o)
 	}
 }
 
+static void put_add_path(struct writer *w, const struct bgp_open *o)
+{
+	unsigned n = 0;
+	for (unsigned f = 0; f < BGP_FAMILIES; f++)
+		n += o->add_path[f] != 0;
+	if (!n)
+		return;
+	writer_u8(w, CAP_ADD_PATH);
+	writer_u8(w, (uint8_t)(4 * n));
+	for (unsigned f = 0; f < BGP_FAMILIES; f++) {
+		if (!o->add_path[f])
+			continue;
+		writer_u16(w, families[f].afi);
+		writer_u8(w, families[f].safi);
+		writer_u8(w, o->add_path[f]);
+	}
+}
+
 static void put_capabilities(struct writer *w, const struct bgp_open *o)
 {
 	for (unsigned f = 0; f < BGP_FAMILIES; f++) {
@@ -278,6 +311,7 @@ static void put_capabilities(struct writer *w, const struct bgp_open *o)
 		writer_u8(w, 4);
 		writer_u32(w, o->asn);
 	}
+	put_add_path(w, o);
 }
 
 size_t bgp_open_encode(uint8_t *out, size_t cap, const struct bgp_open *o)

@@ -1,6 +1,6 @@
 /* The OPEN message and its capabilities. RFC 4271 section 4.2, RFC 5492 (capabilities), RFC 4760
- * (multiprotocol), RFC 6793 (4-byte AS), RFC 4724 (graceful restart), RFC 2918, RFC 8654, RFC 8950 (IPv6 next hops),
- * RFC 9234 (roles), RFC 9072 (long parameters, decoding only).
+ * (multiprotocol), RFC 6793 (4-byte AS), RFC 4724 (graceful restart), RFC 2918, RFC 7911 (add-path), RFC 8654,
+ * RFC 8950 (IPv6 next hops), RFC 9234 (roles), RFC 9072 (long parameters, decoding only).
  */
 #pragma once
 #include <stdbool.h>
@@ -11,6 +11,9 @@
 #include "bgp/role.h"
 
 enum bgp_family { BGP_IPV4_UNICAST, BGP_IPV6_UNICAST, BGP_FAMILIES };
+
+/* RFC 7911: can receive several paths to a prefix, can send them. */
+enum bgp_add_path { BGP_ADD_PATH_RECEIVE = 1, BGP_ADD_PATH_SEND = 2 };
 
 enum { BGP_AS_TRANS = 23456, BGP_CAPABILITY_CODES = 256 };
 
@@ -30,6 +33,7 @@ struct bgp_open {
 	bool v6_next_hop;            /* IPv4 unicast may come with an IPv6 next hop */
 	enum bgp_role role;          /* BGP_ROLE_NONE: not said */
 	bool roles_differ;           /* said more than once, and not the same */
+	uint8_t add_path[BGP_FAMILIES]; /* enum bgp_add_path bits */
 	struct {
 		bool present, restarting;
 		uint16_t time_s; /* 12 bits */

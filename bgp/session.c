@@ -70,6 +70,8 @@ static void send_open(struct bgp_session *s, enum bgp_slot slot, struct bgp_acti
 	memcpy(o->families, s->params.families, sizeof o->families);
 	o->v6_next_hop = s->params.v6_next_hop && s->params.families[BGP_IPV4_UNICAST];
 	o->role = s->params.role;
+	for (unsigned f = 0; f < BGP_FAMILIES; f++)
+		o->add_path[f] = s->params.families[f] ? s->params.add_path : 0;
 	o->restart.present = s->params.restart_time_s != 0;
 	o->restart.time_s = s->params.restart_time_s;
 	o->restart.restarting = s->restarting;
@@ -322,6 +324,15 @@ static bool resolve_collision(struct bgp_session *s, enum bgp_slot slot, const s
 	return stays;
 }
 
+static void negotiate_add_path(struct bgp_session *s, const struct bgp_open *o)
+{
+	for (unsigned f = 0; f < BGP_FAMILIES; f++) {
+		uint8_t ours = s->params.families[f] && o->families[f] ? s->params.add_path : 0;
+		s->add_path_in[f] = ours & BGP_ADD_PATH_RECEIVE && o->add_path[f] & BGP_ADD_PATH_SEND;
+		s->add_path_out[f] = ours & BGP_ADD_PATH_SEND && o->add_path[f] & BGP_ADD_PATH_RECEIVE;
+	}
+}
+
 static void negotiate(struct bgp_session *s, const struct bgp_open *o)
 {
 	uint16_t ours = s->params.hold_time_s;
@@ -330,6 +341,7 @@ static void negotiate(struct bgp_session *s, const struct bgp_open *o)
 	s->refresh = o->refresh;
 	s->extended = o->extended;
 	s->v6_next_hop = s->sent.v6_next_hop && o->v6_next_hop;
+	negotiate_add_path(s, o);
 }
 
 static void restart_hold(struct bgp_session *s, enum bgp_slot slot, struct tick now)

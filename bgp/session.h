@@ -34,6 +34,7 @@ struct bgp_session_params {
 	bool v6_next_hop; /* offered with IPv4 unicast: its routes may have an IPv6 next hop (RFC 8950) */
 	enum bgp_role role;      /* ours towards an external peer; BGP_ROLE_NONE: not said */
 	bool role_strict;        /* a peer that says none is refused */
+	uint8_t add_path; /* offered for every family: enum bgp_add_path bits */
 	uint16_t restart_time_s; /* graceful restart: how long the peer may keep our routes; 0: not offered */
 };
 
@@ -75,6 +76,7 @@ struct bgp_session {
 	uint16_t hold_time_s, keepalive_s; /* negotiated */
 	bool refresh, extended;            /* likewise: ROUTE-REFRESH, messages above 4096 bytes */
 	bool v6_next_hop;                  /* likewise: IPv4 routes with IPv6 next hops, in both directions */
+	bool add_path_in[BGP_FAMILIES], add_path_out[BGP_FAMILIES]; /* likewise: what comes, goes has path identifiers */
 	struct bgp_open sent;
 	struct bgp_last_error last_error;
 	char detail[140]; /* text of a fault that names values: lives as long as the session */

@@ -40,6 +40,7 @@ static bool may_be_routed(const struct prefix *p, enum bgp_family family)
 bool bgp_nlri_next(struct bgp_nlri *n, struct prefix *out, unsigned *skipped)
 {
 	while (cursor_left(&n->bytes)) {
+		n->path_id = n->add_path ? cursor_u32(&n->bytes) : 0;
 		if (!read_prefix(&n->bytes, n->family, out))
 			return false;
 		if (may_be_routed(out, n->family))
@@ -50,12 +51,15 @@ bool bgp_nlri_next(struct bgp_nlri *n, struct prefix *out, unsigned *skipped)
 	return false;
 }
 
-static bool nlri_is_good(struct cursor c, enum bgp_family family)
+static bool nlri_is_good(struct bgp_nlri n)
 {
 	struct prefix p;
-	while (cursor_left(&c))
-		if (!read_prefix(&c, family, &p))
+	while (cursor_left(&n.bytes)) {
+		if (n.add_path)
+			cursor_u32(&n.bytes);
+		if (!read_prefix(&n.bytes, n.family, &p))
 			return false;
+	}
 	return true;
 }
 
@@ -64,11 +68,17 @@ static void reset(struct bgp_update *u, uint8_t subcode, const char *text)
 	bgp_fault_raise(&u->fault, BGP_RESET, BGP_ERR_UPDATE, subcode, text, NULL, 0);
 }
 
-static void put_classic(struct bgp_update *u, struct cursor withdrawn, struct cursor announced)
+static struct bgp_nlri nlri_of(const struct bgp_update_context *ctx, struct cursor bytes, enum bgp_family family)
 {
-	u->part[0].withdrawn = (struct bgp_nlri){withdrawn, BGP_IPV4_UNICAST};
-	u->part[0].announced = (struct bgp_nlri){announced, BGP_IPV4_UNICAST};
-	if (!nlri_is_good(withdrawn, BGP_IPV4_UNICAST) || !nlri_is_good(announced, BGP_IPV4_UNICAST))
+	return (struct bgp_nlri){.bytes = bytes, .family = family, .add_path = ctx->add_path[family]};
+}
+
+static void put_classic(const struct bgp_update_context *ctx, struct bgp_update *u, struct cursor withdrawn,
+			struct cursor announced)
+{
+	u->part[0].withdrawn = nlri_of(ctx, withdrawn, BGP_IPV4_UNICAST);
+	u->part[0].announced = nlri_of(ctx, announced, BGP_IPV4_UNICAST);
+	if (!nlri_is_good(u->part[0].withdrawn) || !nlri_is_good(u->part[0].announced))
 		reset(u, BGP_UPDATE_NETWORK, "a prefix is longer than 32 bits or than its field");
 }
 
@@ -76,18 +86,19 @@ static void put_classic(struct bgp_update *u, struct cursor withdrawn, struct cu
 static struct bgp_nlri take_mp(const struct bgp_update_context *ctx, struct bgp_update *u, bool present, bool known,
 			       enum bgp_family family, struct cursor bytes)
 {
-	struct bgp_nlri none = {cursor_of(NULL, 0), BGP_IPV4_UNICAST};
+	struct bgp_nlri none = {.bytes = cursor_of(NULL, 0), .family = BGP_IPV4_UNICAST};
 	if (!present)
 		return none;
 	if (!known || !ctx->families[family]) {
 		u->foreign_family = true;
 		return none;
 	}
-	if (!nlri_is_good(bytes, family)) {
+	struct bgp_nlri n = nlri_of(ctx, bytes, family);
+	if (!nlri_is_good(n)) {
 		reset(u, BGP_UPDATE_OPTIONAL, "a prefix in an MP attribute is longer than its family or its field");
 		return none;
 	}
-	return (struct bgp_nlri){bytes, family};
+	return n;
 }
 
 static bool announces(const struct bgp_update *u)
@@ -148,7 +159,7 @@ void bgp_update_decode(const struct bgp_update_context *ctx, const uint8_t *body
 		reset(out, BGP_UPDATE_ATTR_LIST, "the withdrawn routes or the attributes run past the message");
 		return;
 	}
-	put_classic(out, withdrawn, c);
+	put_classic(ctx, out, withdrawn, c);
 	if (out->fault.reaction == BGP_RESET)
 		return;
 	unsigned context = (ctx->ibgp ? BGP_ATTR_IBGP : 0u) | (ctx->as4 ? 0u : BGP_ATTR_AS2) |
@@ -172,16 +183,26 @@ void bgp_update_fini(struct bgp_update *u)
 	drop_attrs(u, false);
 }
 
-static size_t put_prefixes(struct writer *w, enum bgp_family family, const struct prefix *prefixes, size_t n)
+struct bgp_routes bgp_routes_after(const struct bgp_routes *r, size_t used)
 {
-	unsigned start = family_start(family);
+	return (struct bgp_routes){.family = r->family,
+				   .count = r->count - used,
+				   .prefixes = r->prefixes + used,
+				   .path_ids = r->path_ids ? r->path_ids + used : NULL};
+}
+
+static size_t put_prefixes(struct writer *w, const struct bgp_routes *r)
+{
+	unsigned start = family_start(r->family), id_bytes = r->path_ids ? 4 : 0;
 	size_t i;
-	for (i = 0; writer_ok(w) && i < n; i++) {
-		unsigned len = prefixes[i].len - start, bytes = (len + 7) / 8;
-		if (writer_left(w) < 1 + bytes)
+	for (i = 0; writer_ok(w) && i < r->count; i++) {
+		unsigned len = r->prefixes[i].len - start, bytes = (len + 7) / 8;
+		if (writer_left(w) < id_bytes + 1 + bytes)
 			break;
+		if (r->path_ids)
+			writer_u32(w, r->path_ids[i]);
 		writer_u8(w, (uint8_t)len);
-		writer_bytes(w, prefixes[i].addr.b + start / 8, bytes);
+		writer_bytes(w, r->prefixes[i].addr.b + start / 8, bytes);
 	}
 	return i;
 }
@@ -219,18 +240,17 @@ static void put_mp_next_hop(struct writer *w, enum bgp_family family, const stru
 }
 
 /* MP_REACH_NLRI goes first in the list (RFC 7606 section 5.1), so that a fault behind it costs no prefix. */
-static size_t put_mp_reach(struct writer *w, enum bgp_family family, const struct bgp_words *words,
-			   const struct prefix *prefixes, size_t n)
+static size_t put_mp_reach(struct writer *w, const struct bgp_words *words, const struct bgp_routes *routes)
 {
 	size_t attrs_at = writer_len(w), used;
 	writer_u16(w, 0);
 	size_t reach_at = writer_len(w);
-	put_mp_head(w, BGP_ATTR_MP_REACH, family);
-	put_mp_next_hop(w, family, words);
+	put_mp_head(w, BGP_ATTR_MP_REACH, routes->family);
+	put_mp_next_hop(w, routes->family, words);
 	if (!writer_ok(w) || writer_left(w) < words->len)
 		return 0;
 	w->end -= words->len;
-	used = put_prefixes(w, family, prefixes, n);
+	used = put_prefixes(w, routes);
 	w->end += words->len;
 	writer_patch_u16(w, reach_at + 2, (uint16_t)(writer_len(w) - reach_at - 4));
 	writer_bytes(w, words->block, words->len);
@@ -238,26 +258,25 @@ static size_t put_mp_reach(struct writer *w, enum bgp_family family, const struc
 	return used;
 }
 
-size_t bgp_update_encode_announce(uint8_t *out, size_t cap, enum bgp_family family, const struct bgp_words *words,
-				  const struct prefix *prefixes, size_t n, size_t *used)
+size_t bgp_update_encode_announce(uint8_t *out, size_t cap, const struct bgp_words *words, const struct bgp_routes *routes,
+				  size_t *used)
 {
 	struct writer w = writer_of(out, cap < BGP_EXTENDED_MAX ? cap : BGP_EXTENDED_MAX);
 	*used = 0;
 	bgp_message_begin(&w, BGP_UPDATE);
 	writer_u16(&w, 0);
-	if (family != BGP_IPV4_UNICAST || !addr_is_v4(&words->next_hop)) {
-		*used = put_mp_reach(&w, family, words, prefixes, n);
+	if (routes->family != BGP_IPV4_UNICAST || !addr_is_v4(&words->next_hop)) {
+		*used = put_mp_reach(&w, words, routes);
 	} else {
 		writer_u16(&w, (uint16_t)words->len);
 		writer_bytes(&w, words->block, words->len);
 		if (writer_ok(&w))
-			*used = put_prefixes(&w, family, prefixes, n);
+			*used = put_prefixes(&w, routes);
 	}
 	return *used ? bgp_message_end(&w) : 0;
 }
 
-size_t bgp_update_encode_withdraw(uint8_t *out, size_t cap, enum bgp_family family, const struct prefix *prefixes,
-				  size_t n, size_t *used)
+size_t bgp_update_encode_withdraw(uint8_t *out, size_t cap, const struct bgp_routes *routes, size_t *used)
 {
 	enum { ATTR_LEN_FIELD = 2 };
 	struct writer w = writer_of(out, cap < BGP_EXTENDED_MAX ? cap : BGP_EXTENDED_MAX);
@@ -265,27 +284,27 @@ size_t bgp_update_encode_withdraw(uint8_t *out, size_t cap, enum bgp_family fami
 	bgp_message_begin(&w, BGP_UPDATE);
 	size_t length_at = writer_len(&w);
 	writer_u16(&w, 0);
-	if (family == BGP_IPV4_UNICAST) {
+	if (routes->family == BGP_IPV4_UNICAST) {
 		if (writer_left(&w) < ATTR_LEN_FIELD)
 			return 0;
 		w.end -= ATTR_LEN_FIELD;
-		*used = put_prefixes(&w, family, prefixes, n);
+		*used = put_prefixes(&w, routes);
 		w.end += ATTR_LEN_FIELD;
 		writer_patch_u16(&w, length_at, (uint16_t)(writer_len(&w) - length_at - 2));
 		writer_u16(&w, 0);
 	} else {
 		size_t attrs_at = writer_len(&w);
 		writer_u16(&w, 0);
-		put_mp_head(&w, BGP_ATTR_MP_UNREACH, family);
-		*used = put_prefixes(&w, family, prefixes, n);
+		put_mp_head(&w, BGP_ATTR_MP_UNREACH, routes->family);
+		*used = put_prefixes(&w, routes);
 		writer_patch_u16(&w, attrs_at, (uint16_t)(writer_len(&w) - attrs_at - 2));
 		writer_patch_u16(&w, attrs_at + 4, (uint16_t)(writer_len(&w) - attrs_at - 6));
 	}
-	return *used || n == 0 ? bgp_message_end(&w) : 0;
+	return *used || routes->count == 0 ? bgp_message_end(&w) : 0;
 }
 
 size_t bgp_update_encode_end_of_rib(uint8_t *out, size_t cap, enum bgp_family family)
 {
 	size_t used;
-	return bgp_update_encode_withdraw(out, cap, family, NULL, 0, &used);
+	return bgp_update_encode_withdraw(out, cap, &(struct bgp_routes){.family = family}, &used);
 }

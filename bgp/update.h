@@ -1,5 +1,6 @@
 /* The UPDATE message: what it announces and withdraws, and building packed ones. RFC 4271 section
- * 4.3 and 6.3, RFC 4760, RFC 7606; End-of-RIB of RFC 4724 section 2.
+ * 4.3 and 6.3, RFC 4760, RFC 7606; End-of-RIB of RFC 4724 section 2; path identifiers of
+ * RFC 7911.
  */
 #pragma once
 #include <stdbool.h>
@@ -14,6 +15,8 @@
 struct bgp_nlri {
 	struct cursor bytes;
 	enum bgp_family family;
+	bool add_path;    /* each has an identifier before it */
+	uint32_t path_id; /* of the prefix that was read last; 0 without add_path */
 };
 /* The next prefix, host bits masked. Prefixes that may not be routed (multicast, loopback: RFC 4271
  * section 6.3) are passed over and counted in *skipped (may be NULL). False at the end. */
@@ -37,6 +40,7 @@ struct bgp_update_context {
 	bool ibgp, as4;
 	uint32_t peer_asn;            /* eBGP: the path must begin with it */
 	bool families[BGP_FAMILIES];  /* negotiated */
+	bool add_path[BGP_FAMILIES];  /* negotiated for what comes: prefixes have path identifiers */
 	bool v6_next_hop;             /* negotiated: IPv4 routes with IPv6 next hops (RFC 8950) */
 	bool on_link;                 /* between link-local addresses: theirs is the next hop that surely can be reached */
 };
@@ -46,11 +50,19 @@ void bgp_update_fini(struct bgp_update *u); /* drops the references */
 
 enum bgp_family bgp_family_of_prefix(const struct prefix *p);
 
-/* Builders. Each writes one message with as many of the prefixes as fit and sets *used to their
- * number; returns its length (0: not even one fits). All prefixes are of family. words are what
- * bgp_attrs_export() made for that family. */
-size_t bgp_update_encode_announce(uint8_t *out, size_t cap, enum bgp_family family, const struct bgp_words *words,
-				  const struct prefix *prefixes, size_t n, size_t *used);
-size_t bgp_update_encode_withdraw(uint8_t *out, size_t cap, enum bgp_family family, const struct prefix *prefixes,
-				  size_t n, size_t *used);
+/* What a message is about: prefixes of family, each with an identifier where path_ids is not NULL, which says that the
+ * session has them. Borrowed. */
+struct bgp_routes {
+	enum bgp_family family;
+	size_t count;
+	const struct prefix *prefixes;
+	const uint32_t *path_ids;
+};
+struct bgp_routes bgp_routes_after(const struct bgp_routes *r, size_t used); /* without the first ones */
+
+/* Builders. Each writes one message with as many of the routes as fit and sets *used to their number; returns its length
+ * (0: not even one fits). words are what bgp_attrs_export() made for their family. */
+size_t bgp_update_encode_announce(uint8_t *out, size_t cap, const struct bgp_words *words, const struct bgp_routes *routes,
+				  size_t *used);
+size_t bgp_update_encode_withdraw(uint8_t *out, size_t cap, const struct bgp_routes *routes, size_t *used);
 size_t bgp_update_encode_end_of_rib(uint8_t *out, size_t cap, enum bgp_family family);

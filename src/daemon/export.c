@@ -189,11 +189,11 @@ static void count_update(struct batch *b)
 		}
 }
 
-static void withdraw(struct batch *b, enum bgp_family family, struct peer *except, const struct prefix *at, size_t n)
+static void withdraw(struct batch *b, struct peer *except, struct bgp_routes left)
 {
-	for (size_t used = 0; n; at += used, n -= used) {
+	for (size_t used = 0; left.count; left = bgp_routes_after(&left, used)) {
 		uint8_t *out = room(b, except, BGP_MESSAGE_MAX);
-		b->block->len += (uint32_t)bgp_update_encode_withdraw(out, BGP_MESSAGE_MAX, family, at, n, &used);
+		b->block->len += (uint32_t)bgp_update_encode_withdraw(out, BGP_MESSAGE_MAX, &left, &used);
 		count_update(b);
 	}
 }
@@ -208,27 +208,27 @@ static struct bgp_export export_of(const struct group *g, const struct item *i)
 }
 
 /* like: one of the items, which differ in their prefixes only. */
-static void announce(struct batch *b, enum bgp_family family, const struct item *like, struct peer *except,
-		     const struct prefix *at, size_t n)
+static void announce(struct batch *b, const struct item *like, struct peer *except, struct bgp_routes left)
 {
 	static struct log_limit limit;
 	uint8_t attr_block[BGP_EXTENDED_MAX];
 	size_t most = b->group->extended ? BGP_EXTENDED_MAX : BGP_MESSAGE_MAX;
 	struct bgp_words words;
 	struct bgp_export how = export_of(b->group, like);
-	bool fits = bgp_attrs_export(like->attrs, &how, family, attr_block, most, &words);
-	for (size_t used = 0; n; at += used, n -= used) {
+	bool fits = bgp_attrs_export(like->attrs, &how, left.family, attr_block, most, &words);
+	for (size_t used = 0; left.count; left = bgp_routes_after(&left, used)) {
 		uint8_t *out = room(b, except, BGP_MESSAGE_MAX);
-		size_t len = fits ? bgp_update_encode_announce(out, BGP_MESSAGE_MAX, family, &words, at, n, &used) : 0;
+		size_t len = fits ? bgp_update_encode_announce(out, BGP_MESSAGE_MAX, &words, &left, &used) : 0;
 		if (fits && !len && most > BGP_MESSAGE_MAX) {
 			out = room(b, except, most);
-			len = bgp_update_encode_announce(out, most, family, &words, at, n, &used);
+			len = bgp_update_encode_announce(out, most, &words, &left, &used);
 		}
 		if (!len) {
 			/* with our AS added it fits no message: never leave the old route standing for it */
 			char text[PREFIX_TEXT_MAX];
-			log_remote(&limit, LOG_LEVEL_WARN, "export", "%s: attributes too long for a message, withdrawn", prefix_format(at, text));
-			withdraw(b, family, except, at, n);
+			log_remote(&limit, LOG_LEVEL_WARN, "export", "%s: attributes too long for a message, withdrawn",
+				   prefix_format(left.prefixes, text));
+			withdraw(b, except, left);
 			return;
 		}
 		b->block->len += (uint32_t)len;
@@ -262,7 +262,7 @@ static void withdraw_from_source(struct batch *b, struct peer *from, const struc
 			at[count++] = items[i].prefix;
 	if (!count)
 		return;
-	withdraw(&own, bgp_family_of_prefix(&items->prefix), NULL, at, count);
+	withdraw(&own, NULL, (struct bgp_routes){bgp_family_of_prefix(at), count, at, NULL});
 	ship(&own);
 }
 
@@ -275,7 +275,7 @@ static void encode_run(struct batch *b, const struct item *items, size_t n)
 {
 	struct prefix at[BATCH];
 	struct peer *from = receives(b, items->from) ? items->from : NULL;
-	enum bgp_family family = bgp_family_of_prefix(&items->prefix);
+	struct bgp_routes routes = {bgp_family_of_prefix(&items->prefix), n, at, NULL};
 	for (size_t i = 0; i < n; i++)
 		at[i] = items[i].prefix;
 	if (from && items->attrs)
@@ -283,9 +283,9 @@ static void encode_run(struct batch *b, const struct item *items, size_t n)
 	if (b->only && from && items->attrs)
 		return;
 	if (items->attrs)
-		announce(b, family, items, from, at, n);
+		announce(b, items, from, routes);
 	else
-		withdraw(b, family, NULL, at, n);
+		withdraw(b, NULL, routes);
 }
 
 static void encode(struct batch *b)

@@ -93,7 +93,7 @@ static void put_update(struct feed *f, size_t cap, const struct mix *m, enum bgp
 		prefixes[i] = prefix_of(family, (uint32_t)(f->prefixes + i));
 	put_words(&w, m, family, (uint32_t)f->updates, r);
 	struct bgp_words words = {.block = block, .len = writer_len(&w), .next_hop = next_hop};
-	f->len += bgp_update_encode_announce(f->bytes + f->len, cap - f->len, family, &words, prefixes, n, &used);
+	f->len += bgp_update_encode_announce(f->bytes + f->len, cap - f->len, &words, &(struct bgp_routes){family, n, prefixes, NULL}, &used);
 	f->prefixes += used;
 	f->updates++;
 }

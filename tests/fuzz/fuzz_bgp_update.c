@@ -1,6 +1,7 @@
 /* The body of an UPDATE, on each kind of session: the first byte's low bits say which (1: inside, 2: 2-byte AS
- * numbers, 4: IPv6 negotiated, 8: IPv6 next hops for IPv4, 16: between link-local addresses). Whatever set comes out must go out to every kind of session and come back as what is
- * to be expected there; prefixes must go round through the packer.
+ * numbers, 4: IPv6 negotiated, 8: IPv6 next hops for IPv4, 16: between link-local addresses, 32 and 64: path identifiers
+ * in IPv4, IPv6). Whatever set comes out must go out to every kind of session and come back as what is to be expected
+ * there; prefixes must go round through the packer.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -151,44 +152,57 @@ static void compare(const struct bgp_attrs *a, const struct bgp_attrs *b, const 
 
 /* --- prefixes */
 
-static size_t collect(struct bgp_nlri n, struct prefix *out)
+struct collected {
+	struct prefix prefixes[PACK_MAX];
+	uint32_t path_ids[PACK_MAX];
+};
+
+static size_t collect(struct bgp_nlri n, struct collected *out)
 {
 	size_t count = 0;
 	unsigned skipped = 0;
-	while (count < PACK_MAX && bgp_nlri_next(&n, &out[count], &skipped)) {
-		const struct prefix *p = &out[count++], masked = prefix_make(&p->addr, p->len);
+	while (count < PACK_MAX && bgp_nlri_next(&n, &out->prefixes[count], &skipped)) {
+		require(n.add_path || !n.path_id);
+		out->path_ids[count] = n.path_id;
+		const struct prefix *p = &out->prefixes[count++], masked = prefix_make(&p->addr, p->len);
 		require(prefix_eq(p, &masked) && prefix_is_v4(p) == (n.family == BGP_IPV4_UNICAST));
 	}
 	require(count == PACK_MAX || !cursor_left(&n.bytes));
 	return count;
 }
 
-static void pack(enum bgp_family family, const struct prefix *at, size_t n, size_t cap)
+/* Is what n holds the first of these routes? */
+static bool same_routes(struct bgp_nlri n, const struct bgp_routes *r, size_t first)
 {
-	static struct prefix back[PACK_MAX];
+	static struct collected back;
+	return collect(n, &back) == first && memcmp(back.prefixes, r->prefixes, first * sizeof *r->prefixes) == 0 &&
+	       (!r->path_ids || memcmp(back.path_ids, r->path_ids, first * sizeof *r->path_ids) == 0);
+}
+
+static void pack(struct bgp_routes left, size_t cap)
+{
 	uint8_t msg[BGP_MESSAGE_MAX];
-	for (size_t used = 0; n; at += used, n -= used) {
+	for (size_t used = 0; left.count; left = bgp_routes_after(&left, used)) {
 		struct bgp_update_context ctx = {.attrs = &table, .as4 = true, .families = {true, true}};
+		ctx.add_path[left.family] = left.path_ids;
 		struct bgp_frame f;
 		struct bgp_fault fault = {0};
 		struct bgp_update u;
-		size_t len = bgp_update_encode_withdraw(msg, cap, family, at, n, &used);
+		size_t len = bgp_update_encode_withdraw(msg, cap, &left, &used);
 		require(len && len <= cap && used);
 		require(bgp_frame_next(msg, len, BGP_MESSAGE_MAX, &f, &fault) == 1 && f.len == len);
 		bgp_update_decode(&ctx, f.body, f.body_len, &u);
 		require(u.fault.reaction == BGP_FINE && !u.end_of_rib);
-		require(collect(u.part[family == BGP_IPV4_UNICAST ? 0 : 1].withdrawn, back) == used);
-		for (size_t i = 0; i < used; i++)
-			require(prefix_eq(&back[i], &at[i]));
+		require(same_routes(u.part[left.family == BGP_IPV4_UNICAST ? 0 : 1].withdrawn, &left, used));
 	}
 }
 
 static void check_nlri(struct bgp_nlri n)
 {
-	static struct prefix prefixes[PACK_MAX];
-	size_t count = collect(n, prefixes);
-	pack(n.family, prefixes, count, BGP_MESSAGE_MAX);
-	pack(n.family, prefixes, count, 80);
+	static struct collected all;
+	struct bgp_routes routes = {n.family, collect(n, &all), all.prefixes, n.add_path ? all.path_ids : NULL};
+	pack(routes, BGP_MESSAGE_MAX);
+	pack(routes, 80);
 }
 
 /* --- the way out and back */
@@ -212,11 +226,12 @@ static struct bgp_export export_to(unsigned context)
 }
 
 static void receive(const struct bgp_attrs *a, const struct bgp_export *e, const uint8_t *msg, size_t len,
-		    enum bgp_family family, const struct prefix *at, size_t n)
+		    const struct bgp_routes *routes, size_t sent)
 {
-	static struct prefix back[PACK_MAX];
+	enum bgp_family family = routes->family;
 	struct bgp_update_context ctx = {.attrs = &table, .ibgp = e->ibgp, .as4 = e->as4, .peer_asn = LOCAL_AS,
 					 .v6_next_hop = e->v6_next_hop, .families = {true, true}};
+	ctx.add_path[family] = routes->path_ids;
 	unsigned part = family == BGP_IPV4_UNICAST && addr_is_v4(next_hop_after(a, e, family)) ? 0 : 1;
 	struct bgp_frame f;
 	struct bgp_fault fault = {0};
@@ -227,20 +242,20 @@ static void receive(const struct bgp_attrs *a, const struct bgp_export *e, const
 	check_set(u.part[part].attrs, e->ibgp ? BGP_ATTR_IBGP : 0);
 	compare(a, u.part[part].attrs, e);
 	require(addr_eq(&u.part[part].attrs->next_hop, next_hop_after(a, e, family)));
-	require(collect(u.part[part].announced, back) == n && memcmp(back, at, n * sizeof *at) == 0);
+	require(same_routes(u.part[part].announced, routes, sent));
 	bgp_update_fini(&u);
 }
 
-static void send_to(const struct bgp_attrs *a, unsigned context, enum bgp_family family, const struct prefix *at, size_t n)
+static void send_to(const struct bgp_attrs *a, unsigned context, const struct bgp_routes *routes)
 {
 	struct bgp_export e = export_to(context);
 	struct bgp_words words;
 	uint8_t block[BGP_MESSAGE_MAX], msg[BGP_MESSAGE_MAX];
 	size_t used, len = 0;
-	if (bgp_attrs_export(a, &e, family, block, sizeof block, &words))
-		len = bgp_update_encode_announce(msg, sizeof msg, family, &words, at, n, &used);
+	if (bgp_attrs_export(a, &e, routes->family, block, sizeof block, &words))
+		len = bgp_update_encode_announce(msg, sizeof msg, &words, routes, &used);
 	if (len) {
-		receive(a, &e, msg, len, family, at, used);
+		receive(a, &e, msg, len, routes, used);
 		return;
 	}
 	/* too long: our AS, our next hops, and a 2-byte path comes with its long form where it has a long number */
@@ -249,11 +264,11 @@ static void send_to(const struct bgp_attrs *a, unsigned context, enum bgp_family
 
 static void send_everywhere(const struct bgp_attrs *a, struct bgp_nlri n)
 {
-	static struct prefix prefixes[PACK_MAX];
-	size_t count = collect(n, prefixes);
-	for (unsigned context = 0; count && context < 16; context++)
+	static struct collected all;
+	struct bgp_routes routes = {n.family, collect(n, &all), all.prefixes, n.add_path ? all.path_ids : NULL};
+	for (unsigned context = 0; routes.count && context < 16; context++)
 		if (!(context & BGP_ATTR_EDITED))
-			send_to(a, context, n.family, prefixes, count);
+			send_to(a, context, &routes);
 }
 
 /* --- UPDATEs */
@@ -305,7 +320,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bgp_attr_table_init(&table);
 	struct bgp_update_context ctx = {.attrs = &table, .ibgp = data[0] & 1, .as4 = !(data[0] & 2), .peer_asn = PEER_AS,
 					 .v6_next_hop = data[0] & 8, .on_link = data[0] & 16,
-					 .families = {[BGP_IPV4_UNICAST] = true, [BGP_IPV6_UNICAST] = data[0] & 4}};
+					 .families = {[BGP_IPV4_UNICAST] = true, [BGP_IPV6_UNICAST] = data[0] & 4},
+					 .add_path = {[BGP_IPV4_UNICAST] = data[0] & 32, [BGP_IPV6_UNICAST] = data[0] & 64}};
 	struct bgp_attrs *local = bgp_attrs_local(&table);
 	try_update(&ctx, data + 1, size - 1);
 	bgp_attrs_unref(local);

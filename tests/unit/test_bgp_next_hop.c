@@ -209,7 +209,7 @@ START_TEST(ipv4_routes_leave_with_the_next_hop_that_fits_the_session)
 	e.next_hop_self[BGP_IPV4_UNICAST] = address(sendings[_i].self);
 	e.link_local_self = address(sendings[_i].link_local);
 	ck_assert(bgp_attrs_export(a, &e, BGP_IPV4_UNICAST, block, sizeof block, &words));
-	size_t len = bgp_update_encode_announce(msg, sizeof msg, BGP_IPV4_UNICAST, &words, &p, 1, &used);
+	size_t len = bgp_update_encode_announce(msg, sizeof msg, &words, &(struct bgp_routes){BGP_IPV4_UNICAST, 1, &p, NULL}, &used);
 	ck_assert_uint_eq(used, 1);
 	check_sent(msg + BGP_HEADER_LEN, len - BGP_HEADER_LEN, sendings[_i].field, sendings[_i].classic);
 	bgp_attrs_unref(a);

@@ -814,7 +814,12 @@ static size_t announce_v4(uint8_t *out, size_t cap, const uint8_t *block, size_t
 			  size_t *used)
 {
 	struct bgp_words words = {.block = block, .len = len, .next_hop = addr_from_v4(0x0a000002)};
-	return bgp_update_encode_announce(out, cap, BGP_IPV4_UNICAST, &words, at, n, used);
+	return bgp_update_encode_announce(out, cap, &words, &(struct bgp_routes){BGP_IPV4_UNICAST, n, at, NULL}, used);
+}
+
+static size_t withdraw_v4(uint8_t *out, size_t cap, const struct prefix *at, size_t n, size_t *used)
+{
+	return bgp_update_encode_withdraw(out, cap, &(struct bgp_routes){BGP_IPV4_UNICAST, n, at, NULL}, used);
 }
 
 static void check_packing(size_t block_len, const uint8_t *block, size_t cap)
@@ -823,7 +828,7 @@ static void check_packing(size_t block_len, const uint8_t *block, size_t cap)
 	unsigned at = 0, messages = 0;
 	for (size_t i = 0, used; i < PREFIXES; i += used) {
 		size_t len = block ? announce_v4(msg, cap, block, block_len, prefixes + i, PREFIXES - i, &used)
-				   : bgp_update_encode_withdraw(msg, cap, BGP_IPV4_UNICAST, prefixes + i, PREFIXES - i, &used);
+				   : withdraw_v4(msg, cap, prefixes + i, PREFIXES - i, &used);
 		ck_assert_uint_gt(used, 0);
 		ck_assert_uint_le(len, cap);
 		check_packed(msg, len, block != NULL, &at);
@@ -859,7 +864,7 @@ START_TEST(the_default_route_takes_one_byte)
 	uint8_t msg[64];
 	size_t used;
 	prefixes[0] = prefix_make_v4(0, 0);
-	ck_assert_uint_eq(bgp_update_encode_withdraw(msg, sizeof msg, BGP_IPV4_UNICAST, prefixes, 1, &used), 24);
+	ck_assert_uint_eq(withdraw_v4(msg, sizeof msg, prefixes, 1, &used), 24);
 	ck_assert_uint_eq(used, 1);
 	unsigned at = 0;
 	check_packed(msg, 24, false, &at);
@@ -884,7 +889,7 @@ START_TEST(no_room_is_no_message)
 	for (size_t cap = 0; cap < 27; cap++) {
 		memset(msg, 0x5a, sizeof msg);
 		used = 9;
-		ck_assert_uint_eq(bgp_update_encode_withdraw(msg, cap, BGP_IPV4_UNICAST, prefixes, 5, &used), 0);
+		ck_assert_uint_eq(withdraw_v4(msg, cap, prefixes, 5, &used), 0);
 		ck_assert_uint_eq(used, 0);
 		ck_assert_uint_eq(msg[cap], 0x5a);
 	}
@@ -952,7 +957,7 @@ static void send_inside(const struct bgp_attrs *a, struct bgp_nlri n, const char
 	ck_assert(addr_parse("fd00::9", &e.next_hop_self[BGP_IPV6_UNICAST]) && addr_parse("fe80::9", &e.link_local_self));
 	ck_assert(bgp_nlri_next(&n, &p, NULL));
 	ck_assert(bgp_attrs_export(a, &e, BGP_IPV6_UNICAST, block, sizeof block, &words));
-	size_t len = bgp_update_encode_announce(msg, sizeof msg, BGP_IPV6_UNICAST, &words, &p, 1, &used);
+	size_t len = bgp_update_encode_announce(msg, sizeof msg, &words, &(struct bgp_routes){BGP_IPV6_UNICAST, 1, &p, NULL}, &used);
 	ck_assert_uint_eq(used, 1);
 	uint8_t *bytes = decode_bytes(I4 | V6, msg + BGP_HEADER_LEN, len - BGP_HEADER_LEN, &u);
 	ck_assert_msg(u.fault.reaction == BGP_FINE, "%s", u.fault.text);
@@ -1004,9 +1009,9 @@ START_TEST(ipv6_goes_round)
 			struct bgp_fault fault = {0};
 			struct bgp_update u;
 			struct prefix p;
-			size_t len = withdraw ? bgp_update_encode_withdraw(msg, sizeof msg, BGP_IPV6_UNICAST, many + i, MANY - i, &used)
-					      : bgp_update_encode_announce(msg, sizeof msg, BGP_IPV6_UNICAST, &words, many + i, MANY - i,
-									   &used);
+			struct bgp_routes rest = {BGP_IPV6_UNICAST, MANY - i, many + i, NULL};
+			size_t len = withdraw ? bgp_update_encode_withdraw(msg, sizeof msg, &rest, &used)
+					      : bgp_update_encode_announce(msg, sizeof msg, &words, &rest, &used);
 			ck_assert_uint_gt(used, 0);
 			ck_assert_int_eq(bgp_frame_next(msg, len, BGP_MESSAGE_MAX, &f, &fault), 1);
 			ck_assert_uint_eq(f.len, len);

@@ -92,7 +92,7 @@ static size_t make_update(uint8_t *out, enum bgp_family family, uint32_t first, 
 	words.len = writer_len(&w);
 	for (uint32_t i = 0; i < A_MESSAGE; i++)
 		prefixes[i] = prefix_of(family, first + i);
-	size_t len = bgp_update_encode_announce(out, BGP_MESSAGE_MAX, family, &words, prefixes, A_MESSAGE, &used);
+	size_t len = bgp_update_encode_announce(out, BGP_MESSAGE_MAX, &words, &(struct bgp_routes){family, A_MESSAGE, prefixes, NULL}, &used);
 	require(used == A_MESSAGE);
 	return len;
 }
