@@ -69,6 +69,13 @@ const char *bgp_fault_shutdown_text(const struct bgp_fault *f, char *buf, size_t
 	return buf;
 }
 
+const char *bgp_reaction_name(enum bgp_reaction r)
+{
+	static const char *const names[] = {[BGP_FINE] = "none", [BGP_DISCARD] = "attribute dropped",
+					    [BGP_WITHDRAW] = "routes treated as withdrawn", [BGP_RESET] = "session reset"};
+	return names[r];
+}
+
 const char *bgp_fault_name(uint8_t code, uint8_t subcode, char buf[BGP_FAULT_NAME_MAX])
 {
 	bool known = code < sizeof codes / sizeof *codes && codes[code].name;

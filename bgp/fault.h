@@ -75,5 +75,7 @@ void bgp_fault_raise(struct bgp_fault *f, enum bgp_reaction reaction, uint8_t co
 		     const void *data, size_t len);
 /* The words that a peer gave with its Cease (RFC 9003) into buf, "" where there are none or they are no text. */
 const char *bgp_fault_shutdown_text(const struct bgp_fault *f, char *buf, size_t cap);
+/* "session reset": what a reaction does, for people. */
+const char *bgp_reaction_name(enum bgp_reaction r);
 /* "Update Message Error/Malformed AS_PATH" into buf. */
 const char *bgp_fault_name(uint8_t code, uint8_t subcode, char buf[BGP_FAULT_NAME_MAX]);

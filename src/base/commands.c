@@ -78,7 +78,9 @@ const struct command commands[] = {
 			   {"established_count", "Times established"},
 			   {"next_try", "Next try"},
 			   {"last_error", "Last error"},
-			   {"last_error_age", "Last error ago"}},
+			   {"last_error_age", "Last error ago"},
+			   {"faults", "Faults"},
+			   {"last_fault", "Last fault"}},
 	},
 	{
 		.id = "show-routes",

@@ -228,13 +228,42 @@ static void take_announced(struct peer *p, struct bgp_nlri nlri, struct bgp_attr
 			   "(multicast, loopback)", skipped);
 }
 
-static void report_fault(struct peer *p, const struct bgp_fault *f, const char *reaction)
+enum { FAULT_BYTES_TEXT = 2 * BGP_FAULT_DATA_MAX + 16 };
+
+/* ", bytes 8004", or nothing. */
+static const char *fault_bytes(const struct bgp_fault *f, char buf[FAULT_BYTES_TEXT])
 {
-	char name[BGP_FAULT_NAME_MAX], hex[2 * BGP_FAULT_DATA_MAX + 1] = "";
+	int at = snprintf(buf, FAULT_BYTES_TEXT, "%s", f->data_len ? ", bytes " : "");
 	for (unsigned i = 0; i < f->data_len; i++)
-		snprintf(hex + 2 * i, 3, "%02x", f->data[i]);
-	log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "%s: %s (%s)%s%s", bgp_fault_name(f->code, f->subcode, name), f->text,
-		   reaction, f->data_len ? ", bytes " : "", hex);
+		snprintf(buf + at + 2 * i, 3, "%02x", f->data[i]);
+	return buf;
+}
+
+static void note_fault(struct peer *p, const struct bgp_fault *f, struct tick now)
+{
+	p->last_fault = *f;
+	p->last_fault_at = now;
+	p->fault_count++;
+}
+
+static void report_fault(struct peer *p, const struct bgp_fault *f, struct tick now)
+{
+	char name[BGP_FAULT_NAME_MAX], bytes[FAULT_BYTES_TEXT];
+	note_fault(p, f, now);
+	log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "%s: %s (%s)%s", bgp_fault_name(f->code, f->subcode, name), f->text,
+		   bgp_reaction_name(f->reaction), fault_bytes(f, bytes));
+}
+
+/* Those that the session found itself, in an OPEN or by a timer. True: it was not known yet. */
+static bool note_session_fault(struct peer *p)
+{
+	const struct bgp_last_error *e = &p->session.last_error;
+	bool noted = e->at.ms == p->last_fault_at.ms && e->fault.code == p->last_fault.code &&
+		     e->fault.subcode == p->last_fault.subcode;
+	if (e->kind != BGP_LAST_SENT || e->fault.code == BGP_ERR_CEASE || noted)
+		return false;
+	note_fault(p, &e->fault, e->at);
+	return true;
 }
 
 /* RFC 4486: too many is a mistake on the other side, and better noticed than swallowed. True: the session is over. */
@@ -264,14 +293,14 @@ static bool take_update(struct peer *p, enum bgp_slot slot, const struct bgp_fra
 	if (u.fault.reaction == BGP_RESET) {
 		struct bgp_actions acts;
 		bgp_actions_clear(&acts);
-		report_fault(p, &u.fault, "session reset");
+		report_fault(p, &u.fault, now);
 		bgp_session_fault(&p->session, slot, &u.fault, now, &acts);
 		bgp_update_fini(&u);
 		carry_out(p, &acts);
 		return false;
 	}
 	if (u.fault.reaction != BGP_FINE)
-		report_fault(p, &u.fault, u.fault.reaction == BGP_WITHDRAW ? "routes treated as withdrawn" : "attribute dropped");
+		report_fault(p, &u.fault, now);
 	if (u.foreign_family)
 		log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "routes of an address family that was not negotiated: ignored");
 	for (unsigned i = 0; i < BGP_UPDATE_PARTS; i++) {
@@ -311,7 +340,7 @@ static ssize_t take_bytes(struct peer *p, enum bgp_slot slot, const uint8_t *buf
 		if (got < 0) {
 			struct bgp_actions acts;
 			bgp_actions_clear(&acts);
-			report_fault(p, &fault, "session reset");
+			report_fault(p, &fault, now);
 			bgp_session_fault(&p->session, slot, &fault, now, &acts);
 			carry_out(p, &acts);
 			return -1;
@@ -547,7 +576,10 @@ static void session_up(struct peer *p, enum bgp_slot slot)
 static void session_down(struct peer *p)
 {
 	export_leave(p);
-	log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "down: %s", p->session.last_error.kind ? p->session.last_error.text : "stopped");
+	const struct bgp_last_error *e = &p->session.last_error;
+	char bytes[FAULT_BYTES_TEXT];
+	log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "down: %s%s", e->kind ? e->text : "stopped",
+		   note_session_fault(p) ? fault_bytes(&e->fault, bytes) : "");
 	p->error_logged_at = p->session.last_error.at;
 	if (p->source)
 		p->source->owner = NULL;
@@ -561,10 +593,12 @@ static void session_down(struct peer *p)
 static void log_last_error(struct peer *p)
 {
 	const struct bgp_last_error *e = &p->session.last_error;
+	char bytes[FAULT_BYTES_TEXT];
 	if (e->at.ms == p->error_logged_at.ms)
 		return;
 	p->error_logged_at = e->at;
-	log_remote(&p->limit, e->kind == BGP_LAST_TCP ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, p->subject, "no session: %s", e->text);
+	log_remote(&p->limit, e->kind == BGP_LAST_TCP ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, p->subject, "no session: %s%s", e->text,
+		   e->kind == BGP_LAST_TCP ? "" : fault_bytes(&e->fault, bytes));
 }
 
 static void carry_out(struct peer *p, const struct bgp_actions *acts)
@@ -596,6 +630,7 @@ static void carry_out(struct peer *p, const struct bgp_actions *acts)
 			break;
 		}
 	}
+	note_session_fault(p);
 	log_last_error(p);
 	set_timer(p);
 }

@@ -41,6 +41,9 @@ struct peer {
 	struct tick timer_at;
 	struct log_limit limit;
 	struct tick error_logged_at; /* session.last_error.at of the one that was logged */
+	struct bgp_fault last_fault; /* what the peer last did wrong, whatever came of it */
+	struct tick last_fault_at;
+	uint64_t fault_count;
 
 	/* while Established */
 	struct rib_source *source;

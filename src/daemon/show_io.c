@@ -233,6 +233,30 @@ static void put_info(const struct peer *p, struct json_object *row, enum bgp_sta
 		put(row, "info", error ? error : p->session.params.passive ? "waiting for the peer to connect" : "connecting");
 }
 
+/* What the peer did wrong last: RFC 7606's reactions leave the session up, and would otherwise be seen in the log only. */
+static void put_fault(const struct peer *p, struct json_object *row)
+{
+	const struct bgp_fault *f = &p->last_fault;
+	char text[2 * BGP_FAULT_DATA_MAX + 1] = "", name[BGP_FAULT_NAME_MAX];
+	put_number(row, "faults", p->fault_count);
+	if (!p->fault_count)
+		return;
+	struct json_object *o = json_object_new_object();
+	json_object_object_add(row, "last_fault", o);
+	put(o, "subject", p->subject);
+	put(o, "name", bgp_fault_name(f->code, f->subcode, name));
+	put(o, "what", f->text);
+	put_number(o, "code", f->code);
+	put_number(o, "subcode", f->subcode);
+	if (f->attr)
+		put_number(o, "attribute", f->attr);
+	put(o, "reaction", bgp_reaction_name(f->reaction));
+	for (unsigned i = 0; i < f->data_len; i++)
+		snprintf(text + 2 * i, 3, "%02x", f->data[i]);
+	put(o, "bytes", text);
+	put(o, "age", duration(tick_since_ms(p->last_fault_at, clock_now()), text, sizeof text));
+}
+
 static void put_established(const struct peer *p, struct json_object *row)
 {
 	char text[TEXT];
@@ -316,6 +340,7 @@ static struct json_object *peer_row(const struct peer *p)
 	put_number(row, "output_pending", peer_pending(p));
 	put_number(row, "established_count", p->session.established_count);
 	put_info(p, row, state);
+	put_fault(p, row);
 	put_established(p, row);
 	return row;
 }
