@@ -2,7 +2,7 @@
 import socket
 import struct
 
-OPEN, UPDATE, NOTIFICATION, KEEPALIVE = 1, 2, 3, 4
+OPEN, UPDATE, NOTIFICATION, KEEPALIVE, ROUTE_REFRESH = 1, 2, 3, 4, 5
 MARKER = b"\xff" * 16
 
 
