@@ -125,6 +125,15 @@ unsigned bgp_attrs_count_as(const struct bgp_attrs *a, uint32_t asn)
 	return n;
 }
 
+bool bgp_attrs_in_cluster(const struct bgp_attrs *a, uint32_t cluster_id)
+{
+	struct cursor c = a->cluster_count ? bgp_attrs_value(a, BGP_ATTR_CLUSTER_LIST) : cursor_of(NULL, 0);
+	while (cursor_left(&c) >= 4)
+		if (cursor_u32(&c) == cluster_id)
+			return true;
+	return false;
+}
+
 static const char seg_open[] = {[BGP_SEG_SET] = '{', [BGP_SEG_CONFED_SEQUENCE] = '(', [BGP_SEG_CONFED_SET] = '['};
 static const char seg_close[] = {[BGP_SEG_SET] = '}', [BGP_SEG_CONFED_SEQUENCE] = ')', [BGP_SEG_CONFED_SET] = ']'};
 

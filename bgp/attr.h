@@ -89,6 +89,8 @@ void bgp_attrs_unref(struct bgp_attrs *a); /* NULL is fine */
 
 /* How often asn stands in the path (loop check, RFC 4271 section 9.1.2). */
 unsigned bgp_attrs_count_as(const struct bgp_attrs *a, uint32_t asn);
+/* Has the route been reflected by this cluster (RFC 4456 section 8)? */
+bool bgp_attrs_in_cluster(const struct bgp_attrs *a, uint32_t cluster_id);
 /* "64512 64513 {1 2}" into buf; cut with "..." where it does not fit. */
 const char *bgp_attrs_path_text(const struct bgp_attrs *a, char *buf, size_t cap);
 /* "64512:100 no-export" into buf; cut with "..." where it does not fit. */
@@ -126,6 +128,7 @@ struct bgp_export {
 	bool own_next_hop;                        /* internal: ours, not the learned one */
 	bool as_override, remove_private;         /* external, see attr_path.c; both look at peer_asn */
 	uint32_t local_asn, peer_asn;
+	uint32_t originator, cluster_id;          /* internal: reflected, of this router, by this cluster (RFC 4456); 0: not */
 	struct addr next_hop_self[BGP_FAMILIES];  /* zero: we have none to offer for this family */
 	struct addr link_local_self;              /* goes along with an IPv6 next hop of ours (RFC 2545); zero: not */
 	uint32_t otc;                             /* ONLY_TO_CUSTOMER for sets without; 0: not */

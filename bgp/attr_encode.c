@@ -37,7 +37,7 @@ static void put_aggregator_as2(struct writer *w, uint8_t flags, struct cursor va
 		bgp_attr_put(w, flags, BGP_ATTR_AS4_AGGREGATOR, whole.p, 8);
 }
 
-/* NEXT_HOP, LOCAL_PREF and the path are written by hand before the rest. */
+/* NEXT_HOP, LOCAL_PREF, the path and what a reflector adds are written by hand before the rest. */
 static bool copied(const struct bgp_attr_item *item, const struct bgp_export *e, bool own_next_hop)
 {
 	switch (item->code) {
@@ -50,6 +50,7 @@ static bool copied(const struct bgp_attr_item *item, const struct bgp_export *e,
 		return e->ibgp || e->keep_med;
 	case BGP_ATTR_ORIGINATOR_ID:
 	case BGP_ATTR_CLUSTER_LIST:
+		return e->ibgp && !e->originator;
 	case BGP_ATTR_PREFIX_SID: /* outside is another SR domain: RFC 8669 section 3 */
 		return e->ibgp;
 	case BGP_ATTR_AIGP: /* off on external sessions; and it tells the cost to the next hop as learned: RFC 7311 section 3.4 */
@@ -77,6 +78,19 @@ static bool choose_next_hop(const struct bgp_attrs *a, const struct bgp_export *
 	words->next_hop = self ? e->next_hop_self[family] : a->next_hop;
 	words->link_local = self ? e->link_local_self : (struct addr){{0}};
 	return self;
+}
+
+/* What a reflector adds, RFC 4456 section 8: who brought the route into the AS, and that it came by us. */
+static void put_reflected(struct writer *w, const struct bgp_attrs *a, const struct bgp_export *e)
+{
+	uint8_t bytes[BGP_EXTENDED_MAX];
+	struct writer list = writer_of(bytes, sizeof bytes);
+	struct cursor was = bgp_attrs_value(a, BGP_ATTR_CLUSTER_LIST);
+	writer_u32(&list, e->cluster_id);
+	writer_bytes(&list, was.p, cursor_left(&was));
+	w->failed |= !writer_ok(&list);
+	put_u32(w, BGP_FLAG_OPTIONAL, BGP_ATTR_ORIGINATOR_ID, a->has_originator ? a->originator_id : e->originator);
+	bgp_attr_put(w, BGP_FLAG_OPTIONAL, BGP_ATTR_CLUSTER_LIST, bytes, writer_len(&list));
 }
 
 /* Everything that is not written by hand. */
@@ -107,6 +121,8 @@ bool bgp_attrs_export(const struct bgp_attrs *a, const struct bgp_export *e, enu
 		bgp_attr_put(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_NEXT_HOP, words->next_hop.b + 12, 4);
 	if (e->ibgp)
 		put_u32(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_LOCAL_PREF, a->local_pref);
+	if (e->ibgp && e->originator)
+		put_reflected(&w, a, e);
 	put_others(&w, a, e, own_next_hop);
 	if (wide && !e->as4)
 		put_as_path(&w, a, e, BGP_PATH_AS4, &wide);

@@ -113,11 +113,24 @@ static void check_address(const struct check *k, const struct placed_peer *p)
 		peer_error(k, p, "address", "this is inside pods.cidrs: a pod could get it");
 }
 
+/* What we are on this session. */
+static uint32_t session_asn(const struct conf *c, const struct conf_peer *p)
+{
+	return p->local_as ? p->local_as : c->node.asn;
+}
+
 static bool is_external(const struct conf *c, const struct conf_peer *p)
 {
 	if (p->asn_kind == CONF_ASN_NUMBER)
-		return p->asn && c->node.asn && p->asn != c->node.asn;
+		return p->asn && session_asn(c, p) && p->asn != session_asn(c, p);
 	return p->asn_kind == CONF_ASN_EXTERNAL;
+}
+
+static bool is_internal(const struct conf *c, const struct conf_peer *p)
+{
+	if (p->asn_kind == CONF_ASN_NUMBER)
+		return p->asn && p->asn == session_asn(c, p);
+	return p->asn_kind == CONF_ASN_INTERNAL;
 }
 
 /* RFC 8212: without a policy nothing is taken over eBGP; ours is what cluster-cidrs allow. */
@@ -140,12 +153,22 @@ static void check_ttl(const struct check *k, const struct placed_peer *p)
 
 static void check_role(const struct check *k, const struct placed_peer *p)
 {
-	bool internal = p->peer->asn_kind == CONF_ASN_INTERNAL ||
-			(p->peer->asn_kind == CONF_ASN_NUMBER && p->peer->asn && p->peer->asn == k->conf->node.asn);
-	if (p->peer->role && internal)
+	if (p->peer->role && is_internal(k->conf, p->peer))
 		peer_error(k, p, "role", "not for an internal peer: roles are between ASes");
 	if (p->peer->role_strict && !conf_tree_given(p->tree, "role"))
 		peer_error(k, p, "role-strict", "needs role: without one of ours there is none that the peer's could fit");
+}
+
+/* A key that makes sense on one side of the AS border only. */
+static void check_side(const struct check *k, const struct placed_peer *p)
+{
+	bool internal = is_internal(k->conf, p->peer), external = is_external(k->conf, p->peer);
+	if (p->peer->route_reflector_client && external)
+		peer_error(k, p, "route-reflector-client", "only for an internal peer: external ones are told everything anyway");
+	if (p->peer->as_override && internal)
+		peer_error(k, p, "as-override", "only for an external peer: an internal one gets the path as it is");
+	if (p->peer->remove_private_as && internal)
+		peer_error(k, p, "remove-private-as", "only for an external peer: an internal one gets the path as it is");
 }
 
 static void check_named(const struct check *k, const struct placed_peer *p, const char *key, const char *name)
@@ -182,6 +205,7 @@ static void check_peer(const struct check *k, const struct placed_peer *p)
 	check_policy(k, p);
 	check_ttl(k, p);
 	check_role(k, p);
+	check_side(k, p);
 	check_named(k, p, "import", p->peer->import_policy);
 	check_named(k, p, "export", p->peer->export_policy);
 	check_import_sets(k, p);
@@ -234,5 +258,6 @@ bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b)
 	return strcmp(a->name, b->name) == 0 && addr_eq(&a->address, &b->address) && a->asn_kind == b->asn_kind &&
 	       a->asn == b->asn && a->passive == b->passive && a->port == b->port && a->hold_time_s == b->hold_time_s &&
 	       a->ipv4 == b->ipv4 && a->ipv6 == b->ipv6 && same_password(a, b) && a->ttl_security == b->ttl_security &&
-	       a->multihop == b->multihop && a->role == b->role && a->role_strict == b->role_strict;
+	       a->multihop == b->multihop && a->role == b->role && a->role_strict == b->role_strict && a->local_as == b->local_as &&
+	       a->route_reflector_client == b->route_reflector_client;
 }

@@ -27,6 +27,9 @@ struct conf_peer {
 	uint16_t hold_time_s; /* 0, or 3 and more */
 	bool ipv4, ipv6; /* families */
 	uint32_t max_prefixes; /* 0: no limit */
+	uint32_t local_as;     /* 0: node.asn */
+	uint8_t allow_own_as;
+	bool as_override, remove_private_as, next_hop_self, route_reflector_client;
 	enum conf_role role;
 	bool role_strict;
 	enum conf_policy import, export;
@@ -118,6 +121,7 @@ struct conf {
 		char *name;               /* default: host name */
 		uint32_t asn;
 		uint32_t router_id;       /* host order; 0: not set, to be derived */
+		uint32_t cluster_id;      /* likewise; 0: the router ID */
 		struct addr *addresses;   /* may be none: to be detected */
 		size_t address_count;
 	} node;

@@ -30,7 +30,7 @@ bool rib_import_keeps(enum rib_import policy, const struct rib_policy *written, 
 	return rib_import_accepts(policy, ctx, p);
 }
 
-bool rib_export_accepts(enum rib_export policy, bool to_ibgp, const struct rib_path *p)
+bool rib_export_accepts(enum rib_export policy, enum rib_audience to, const struct rib_path *p)
 {
 	if (policy == RIB_EXPORT_NONE || !p)
 		return false;
@@ -38,8 +38,10 @@ bool rib_export_accepts(enum rib_export policy, bool to_ibgp, const struct rib_p
 		return true;
 	if (policy == RIB_EXPORT_PODS || p->attrs->no_advertise)
 		return false;
-	/* RFC 1997: NO_EXPORT stays inside; RFC 4271 section 9.2: what came from inside is not told inside */
-	return to_ibgp ? !p->source->ibgp : !p->attrs->no_export;
+	if (to == RIB_TO_EXTERNAL) /* RFC 1997: NO_EXPORT stays inside */
+		return !p->attrs->no_export;
+	/* RFC 4271 section 9.2: what came from inside is not told inside, but to and from clients: RFC 4456 section 6 */
+	return !p->source->ibgp || p->source->client || to == RIB_TO_CLIENT;
 }
 
 const char *rib_import_name(enum rib_import policy)

@@ -25,8 +25,10 @@ bool rib_import_run(const struct rib_policy *policy, struct rib_policy_cache *ca
 /* Of what this import accepted in another context: does it stay? */
 bool rib_import_keeps(enum rib_import policy, const struct rib_policy *written, const struct rib_import_context *ctx,
 		      const struct prefix *p);
-/* May the path (NULL: there is none) be told to a session that is internal or not? RIB_EXPORT_WRITTEN: may a
- * written policy be asked at all? */
-bool rib_export_accepts(enum rib_export policy, bool to_ibgp, const struct rib_path *p);
+/* Whom a session is with: someone outside, inside, or a client of ours as a route reflector. */
+enum rib_audience { RIB_TO_EXTERNAL, RIB_TO_INTERNAL, RIB_TO_CLIENT };
+/* May the path (NULL: there is none) be told to such a session? RIB_EXPORT_WRITTEN: may a written policy be asked at
+ * all? */
+bool rib_export_accepts(enum rib_export policy, enum rib_audience to, const struct rib_path *p);
 const char *rib_import_name(enum rib_import policy);
 const char *rib_export_name(enum rib_export policy);

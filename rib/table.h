@@ -30,7 +30,7 @@ enum rib_source_kind { RIB_SOURCE_LOCAL, RIB_SOURCE_BGP };
  * source, so that the old one's paths can go in their own time). */
 struct rib_source {
 	enum rib_source_kind kind;
-	bool ibgp;
+	bool ibgp, client;     /* client: of ours as a route reflector, RFC 4456 */
 	uint32_t router_id;
 	struct addr addr;      /* the peer's address */
 	uint32_t ifindex;      /* the link to the peer, for next hops that are link-local; 0: not known */

@@ -43,16 +43,17 @@ static enum rib_import import_of(enum conf_policy p)
 	return RIB_IMPORT_CLUSTER;
 }
 
-static enum rib_export export_of(enum conf_policy p)
+static enum rib_export export_of(const struct conf_peer *p)
 {
-	switch (p) {
+	switch (p->export) {
 	case CONF_POLICY_ALL:
 		return RIB_EXPORT_ALL;
 	case CONF_POLICY_NONE:
 		return RIB_EXPORT_NONE;
 	case CONF_POLICY_NAMED:
 		return RIB_EXPORT_WRITTEN;
-	case CONF_POLICY_UNSET:
+	case CONF_POLICY_UNSET: /* a reflector is there to tell its clients what it knows */
+		return p->route_reflector_client ? RIB_EXPORT_ALL : RIB_EXPORT_PODS;
 	case CONF_POLICY_PODS:
 		break;
 	}
@@ -87,9 +88,31 @@ struct route_mark apply_route_mark(const struct conf *c)
 	return (struct route_mark){.table = c->kernel.table, .metric = c->kernel.metric, .protocol = c->kernel.protocol};
 }
 
+static uint32_t cluster_id_of(const struct daemon *d, const struct conf *c)
+{
+	return c->node.cluster_id ? c->node.cluster_id : d->router_id;
+}
+
+static bool reflects(const struct conf *c)
+{
+	bool any = c->node.cluster_id != 0;
+	for (size_t i = 0; i < c->peer_count; i++)
+		any |= c->peers[i].route_reflector_client;
+	return any;
+}
+
+static struct peer_ways ways_of(const struct conf_peer *c)
+{
+	return (struct peer_ways){.client = c->route_reflector_client,
+				  .next_hop_self = c->next_hop_self,
+				  .as_override = c->as_override,
+				  .remove_private = c->remove_private_as,
+				  .allow_own_as = c->allow_own_as};
+}
+
 static void new_peer(struct daemon *d, const struct conf *c, const struct conf_peer *cp)
 {
-	struct bgp_session_params params = {.local_asn = c->node.asn,
+	struct bgp_session_params params = {.local_asn = cp->local_as ? cp->local_as : c->node.asn,
 					    .remote_asn = cp->asn,
 					    .asn_kind = asn_kind(cp->asn_kind),
 					    .router_id = d->router_id,
@@ -100,7 +123,8 @@ static void new_peer(struct daemon *d, const struct conf *c, const struct conf_p
 					    .role_strict = cp->role_strict,
 					    .restart_time_s = RESTART_TIME_S};
 	struct peer *p =
-		peer_new(d, &params, cp->name, &cp->address, cp->port, import_of(cp->import), export_of(cp->export));
+		peer_new(d, &params, cp->name, &cp->address, cp->port, import_of(cp->import), export_of(cp));
+	p->ways = ways_of(cp);
 	p->import_rules = policies_find(&d->policies, cp->import_policy);
 	p->export_rules = policies_find(&d->policies, cp->export_policy);
 	p->max_prefixes = cp->max_prefixes;
@@ -138,7 +162,8 @@ static bool lets_in_more(const struct conf *was, const struct conf *will, enum c
 /* What every session says in its OPEN. */
 static bool same_speaker(const struct daemon *d, const struct conf *next)
 {
-	return d->conf && d->conf->node.asn == next->node.asn && d->router_id == derive_router_id(next);
+	return d->conf && d->conf->node.asn == next->node.asn && d->router_id == derive_router_id(next) &&
+	       d->conf->node.cluster_id == next->node.cluster_id;
 }
 
 /* Takes out the paths that the imports let in before and refuse now; tells whether there were any. */
@@ -163,6 +188,12 @@ static bool refilter(struct daemon *d)
 	return any;
 }
 
+static bool same_ways_out(const struct conf_peer *a, const struct conf_peer *b)
+{
+	return a->next_hop_self == b->next_hop_self && a->as_override == b->as_override &&
+	       a->remove_private_as == b->remove_private_as;
+}
+
 /* Changes what can change under a session. False: it takes a new one, since the peer would have to repeat what was
  * refused so far and cannot. */
 static bool adjust(struct peer *p, const struct conf *was, const struct conf *will, const struct conf_peer *from,
@@ -171,8 +202,8 @@ static bool adjust(struct peer *p, const struct conf *was, const struct conf *wi
 	const struct policies *policies = &p->daemon->policies;
 	const struct rib_policy *import = policies_find(policies, to->import_policy);
 	const struct rib_policy *export = policies_find(policies, to->export_policy);
-	bool import_changed = from->import != to->import || p->import_rules != import;
-	bool export_changed = from->export != to->export || p->export_rules != export;
+	bool import_changed = from->import != to->import || p->import_rules != import || from->allow_own_as != to->allow_own_as;
+	bool export_changed = from->export != to->export || p->export_rules != export || !same_ways_out(from, to);
 	bool more = lets_in_more(was, will, to->import) || (import_changed && to->import != CONF_POLICY_NONE);
 	bool up = bgp_session_slot(&p->session) != BGP_SLOTS;
 	if (more && up && !p->session.refresh)
@@ -181,7 +212,8 @@ static bool adjust(struct peer *p, const struct conf *was, const struct conf *wi
 	p->max_prefixes = to->max_prefixes;
 	p->import = import_of(to->import);
 	p->import_rules = import;
-	p->export = export_of(to->export);
+	p->export = export_of(to);
+	p->ways = ways_of(to);
 	p->export_rules = export;
 	p->ask_refresh = more && up; /* when the new imports are in force */
 	if (export_changed)
@@ -270,6 +302,9 @@ unsigned apply_conf(struct daemon *d, struct conf *next)
 	unsigned changes = drop_peers(d, next, !same);
 	policies_free(&before, &d->policies);
 	d->router_id = derive_router_id(next);
+	d->asn = next->node.asn;
+	d->cluster_id = cluster_id_of(d, next);
+	d->reflects = reflects(next);
 	d->imports = (struct rib_import_context){.own = next->pods.cidrs.at,
 						 .own_count = next->pods.cidrs.count,
 						 .cluster = next->pods.cluster_cidrs.at,

@@ -42,7 +42,9 @@ struct daemon {
 	struct listener *listener;
 	struct control_server *control;
 	struct transport_watch transport;
-	uint32_t router_id;
+	uint32_t router_id, asn;       /* the node's; a session may speak as another AS */
+	uint32_t cluster_id;           /* as a route reflector */
+	bool reflects;                 /* there are clients, or a cluster ID was given */
 	bool restarting;               /* routes of a former life are held until the peers have told theirs */
 	struct tick started_at, restart_deadline_at;
 	int64_t started_unix;

@@ -22,6 +22,7 @@ struct item {
 	struct peer *from;        /* it is not told of its own route */
 	struct prefix prefix;
 	bool med_set, next_hop_set; /* by the policy */
+	uint32_t originator;      /* reflected: the router ID of who told us; 0: it is not */
 	bool from_had_other;      /* but what it was told before, by others, is withdrawn from it */
 };
 
@@ -38,10 +39,23 @@ struct batch {
 
 /* --- groups */
 
+static enum rib_audience audience(const struct peer *p)
+{
+	if (!p->ibgp)
+		return RIB_TO_EXTERNAL;
+	return p->ways.client ? RIB_TO_CLIENT : RIB_TO_INTERNAL;
+}
+
+static bool same_ways(const struct bgp_export *a, const struct bgp_export *b)
+{
+	return a->own_next_hop == b->own_next_hop && a->as_override == b->as_override &&
+	       a->remove_private == b->remove_private && a->peer_asn == b->peer_asn && a->cluster_id == b->cluster_id;
+}
+
 static bool same_words(const struct group *g, const struct bgp_export *words, const struct peer *p, const bool *families,
 		       bool extended)
 {
-	bool same = g->policy == p->export && g->rules == p->export_rules && g->extended == extended &&
+	bool same = g->to == audience(p) && same_ways(&g->words, words) && g->policy == p->export && g->rules == p->export_rules && g->extended == extended &&
 		    g->words.ibgp == words->ibgp && g->words.as4 == words->as4 && g->words.local_asn == words->local_asn &&
 		    g->words.otc == words->otc && g->keeps_back == bgp_otc_keeps_back(p->role) &&
 		    addr_eq(&g->words.link_local_self, &words->link_local_self);
@@ -69,6 +83,7 @@ static struct group *group_for(struct daemon *d, const struct bgp_export *words,
 	if (!g)
 		abort();
 	g->words = *words;
+	g->to = audience(p);
 	memcpy(g->families, families, sizeof g->families);
 	g->extended = extended;
 	g->keeps_back = bgp_otc_keeps_back(p->role);
@@ -89,14 +104,26 @@ static void group_free(struct daemon *d, struct group *g)
 	free(g);
 }
 
-void export_join(struct peer *p)
+static struct bgp_export words_for(const struct peer *p)
 {
-	struct daemon *d = p->daemon;
-	struct bgp_export words = {.ibgp = p->ibgp,
+	const struct peer_ways *w = &p->ways;
+	bool rewrites = !p->ibgp && (w->as_override || w->remove_private);
+	return (struct bgp_export) {.ibgp = p->ibgp,
 				   .as4 = p->as4,
 				   .local_asn = p->session.params.local_asn,
 				   .otc = bgp_otc_on_export(p->role, p->session.params.local_asn),
+				   .own_next_hop = p->ibgp && w->next_hop_self,
+				   .as_override = !p->ibgp && w->as_override,
+				   .remove_private = !p->ibgp && w->remove_private,
+				   .peer_asn = rewrites ? p->remote_asn : 0,
+				   .cluster_id = p->ibgp ? p->daemon->cluster_id : 0,
 				   .link_local_self = p->local_link_local};
+}
+
+void export_join(struct peer *p)
+{
+	struct daemon *d = p->daemon;
+	struct bgp_export words = words_for(p);
 	bool families[BGP_FAMILIES];
 	for (unsigned f = 0; f < BGP_FAMILIES; f++) {
 		words.next_hop_self[f] = p->local_next_hop[f];
@@ -204,6 +231,7 @@ static struct bgp_export export_of(const struct group *g, const struct item *i)
 	struct bgp_export e = g->words;
 	e.keep_med = i->med_set;
 	e.keep_next_hop = i->next_hop_set;
+	e.originator = i->originator;
 	return e;
 }
 
@@ -246,6 +274,8 @@ static int by_words(const void *x, const void *y)
 		return (uintptr_t)a->from < (uintptr_t)b->from ? -1 : 1;
 	if (a->attrs != b->attrs)
 		return (uintptr_t)a->attrs < (uintptr_t)b->attrs ? -1 : 1;
+	if (a->originator != b->originator)
+		return a->originator < b->originator ? -1 : 1;
 	if (a->med_set != b->med_set)
 		return a->med_set - b->med_set;
 	return a->next_hop_set - b->next_hop_set;
@@ -345,7 +375,7 @@ static void add_entry(struct batch *b, struct rib_entry *e)
 	if (!g->families[bgp_family_of_prefix(&e->prefix)])
 		return;
 	const struct rib_path *best = rib_path_first(e);
-	bool accepted = rib_export_accepts(g->policy, g->words.ibgp, best) && !(g->keeps_back && best->attrs->otc);
+	bool accepted = rib_export_accepts(g->policy, g->to, best) && !(g->keeps_back && best->attrs->otc);
 	if (accepted && !b->only && !(e->flags & RIB_ENTRY_BEST_CHANGED))
 		return; /* only its further next hops changed */
 	*i = (struct item){.attrs = accepted ? e->path.attrs : NULL, .prefix = e->prefix};
@@ -360,6 +390,7 @@ static void add_entry(struct batch *b, struct rib_entry *e)
 		i->attrs = NULL;
 	i->from = accepted ? e->path.source->owner : NULL;
 	i->from_had_other = e->flags & RIB_ENTRY_SOURCE_CHANGED;
+	i->originator = accepted && g->words.ibgp && best->source->ibgp ? best->source->router_id : 0;
 	b->count++;
 	if (accepted)
 		mark_sent(g, e, true);
@@ -472,7 +503,7 @@ size_t export_advertised(const struct peer *p)
 	if (!g)
 		return 0;
 	/* the group's count holds the peer's own best routes, which it is not told */
-	bool own = g->policy == RIB_EXPORT_ALL && !p->ibgp && p->source;
+	bool own = g->policy == RIB_EXPORT_ALL && g->to != RIB_TO_INTERNAL && p->source;
 	size_t mine = own ? p->source->best : g->policy == RIB_EXPORT_WRITTEN ? own_let_out(g, p) : 0;
 	return g->advertised > mine ? g->advertised - mine : 0;
 }

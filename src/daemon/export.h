@@ -20,7 +20,8 @@ struct peer;
 struct group {
 	struct list node;
 	struct list members, laggards; /* struct peer.member */
-	struct bgp_export words;       /* with policy and families what makes a group */
+	struct bgp_export words;       /* with audience, policy and families what makes a group */
+	enum rib_audience to;
 	bool families[BGP_FAMILIES], extended; /* extended: messages above 4096 bytes are understood */
 	bool keeps_back;               /* routes that are for customers only (RFC 9234) */
 	enum rib_export policy;

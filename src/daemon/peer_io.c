@@ -161,15 +161,23 @@ static void take_withdrawn(struct peer *p, struct bgp_nlri nlri)
 	}
 }
 
+/* The session's own and the node's, where they differ (local-as), are both ours. */
+static unsigned own_as_count(const struct peer *p, const struct bgp_attrs *a)
+{
+	uint32_t session = p->session.params.local_asn, node = p->daemon->asn;
+	return bgp_attrs_count_as(a, session) + (node != session ? bgp_attrs_count_as(a, node) : 0);
+}
+
 /* Paths that lead back to us are as good as withdrawn: RFC 4271 section 9.1.2 (loop), 5.1.3 (our own address as
- * next hop), RFC 4456 section 8 (our own router ID as originator). */
+ * next hop), RFC 4456 section 8 (our own router ID as originator, our own cluster). */
 static bool leads_back(const struct peer *p, const struct bgp_attrs *a)
 {
 	bool our_address = addr_eq(&a->next_hop, &p->local_address);
 	for (unsigned f = 0; f < BGP_FAMILIES; f++)
 		our_address |= addr_eq(&a->next_hop, &p->local_next_hop[f]);
-	return bgp_attrs_count_as(a, p->session.params.local_asn) > 0 || our_address ||
-	       (a->has_originator && a->originator_id == p->session.params.router_id);
+	return own_as_count(p, a) > p->ways.allow_own_as || our_address ||
+	       (a->has_originator && a->originator_id == p->session.params.router_id) ||
+	       (p->daemon->reflects && bgp_attrs_in_cluster(a, p->daemon->cluster_id));
 }
 
 /* RFC 9234 section 5, ingress: what comes from above or from beside may only go down from here. An owned reference, NULL
@@ -565,6 +573,7 @@ static void session_up(struct peer *p, enum bgp_slot slot)
 	memset(&p->count, 0, sizeof p->count);
 	p->source = rib_source_new(d->rib, &(struct rib_source){.kind = RIB_SOURCE_BGP,
 								.ibgp = p->ibgp,
+								.client = p->ibgp && p->ways.client,
 								.router_id = c->open.router_id,
 								.addr = p->address,
 								.ifindex = p->ifindex,

@@ -23,6 +23,13 @@ struct peer_conn {
 	struct outq out;
 };
 
+/* What is asked of the routes that go to a peer and come from it. */
+struct peer_ways {
+	bool client;                      /* of ours as a route reflector, RFC 4456 */
+	bool next_hop_self, as_override, remove_private; /* see struct bgp_export */
+	uint8_t allow_own_as;             /* how often an AS of ours may stand in a path that comes in */
+};
+
 struct peer {
 	struct list node;
 	struct daemon *daemon;
@@ -33,6 +40,7 @@ struct peer {
 	uint16_t port;
 	enum rib_import import;
 	enum rib_export export;
+	struct peer_ways ways;
 	const struct rib_policy *import_rules, *export_rules; /* where written; borrowed from daemon.policies */
 	struct transport transport; /* set between peer_new() and peer_start() */
 	struct bgp_session session;

@@ -314,6 +314,22 @@ static void put_roles(const struct peer *p, struct json_object *row)
 	put_number(row, "leaks", p->count.leaks);
 }
 
+static void put_ways(const struct peer *p, struct json_object *row)
+{
+	const struct {
+		const char *key;
+		bool set;
+	} ways[] = {{"route_reflector_client", p->ways.client},
+		    {"next_hop_self", p->ways.next_hop_self},
+		    {"as_override", p->ways.as_override},
+		    {"remove_private_as", p->ways.remove_private}};
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+		if (ways[i].set)
+			json_object_object_add(row, ways[i].key, json_object_new_boolean(true));
+	if (p->ways.allow_own_as)
+		put_number(row, "allow_own_as", p->ways.allow_own_as);
+}
+
 static struct json_object *peer_row(const struct peer *p)
 {
 	char text[TEXT];
@@ -326,6 +342,7 @@ static struct json_object *peer_row(const struct peer *p)
 	put(row, "state", bgp_state_name(state));
 	put(row, "since", duration(tick_since_ms(p->session.changed_at, clock_now()), text, sizeof text));
 	put_transport(p, row);
+	put_ways(p, row);
 	put_roles(p, row);
 	put(row, "import", p->import_rules ? p->import_rules->name : rib_import_name(p->import));
 	put(row, "export", p->export_rules ? p->export_rules->name : rib_export_name(p->export));
@@ -421,6 +438,8 @@ static struct json_object *path_row(const struct daemon *d, const struct rib_ent
 	if (p->attrs->otc)
 		put_number(row, "otc", p->attrs->otc);
 	put_bandwidth(row, p->attrs->link_bandwidth);
+	if (p->attrs->has_originator)
+		put(row, "originator_id", router_id_text(p->attrs->originator_id, text));
 	put(row, "lost_by", p->flags & RIB_PATH_BEST ? NULL : rib_decision_rule(p->lost_by));
 	put_kernel(d, row, e, p);
 	put(row, "age", duration(clock_now().ms - (int64_t)p->since_s * 1000, text, sizeof text));

@@ -280,6 +280,37 @@ START_TEST(a_private_peer_finds_itself)
 }
 END_TEST
 
+/* --- reflected routes, RFC 4456 section 8 */
+
+static const struct {
+	const char *what, *attrs, *told;
+} reflections[] = {
+	{"from its origin", "O P N 80 04 04 00000007 40 05 04 000000c8", "0 [64496] 10.0.0.1 7 200 9/80=0a000009 10/80=0a0000ff"},
+	{"reflected before", "O P N 80 09 04 0a000001 80 0a 04 0a0000fe", "0 [64496] 10.0.0.1 - 100 9/80=0a000001 10/80=0a0000ff0a0000fe"},
+};
+
+START_TEST(reflected_routes_tell_their_way)
+{
+	struct bgp_export e = session(I4);
+	e.originator = 0x0a000009;
+	e.cluster_id = 0x0a0000ff;
+	check_told(I4, reflections[_i].attrs, I4, &e, reflections[_i].told);
+	e = session(E4);
+	e.originator = 0x0a000009; /* outside nobody hears of it */
+	check_told(I4, reflections[_i].attrs, E4, &e, "0 [64500 64496] 10.0.0.2 - 100");
+}
+END_TEST
+
+START_TEST(a_cluster_knows_its_routes)
+{
+	struct bgp_attrs *a = set_of(I4, "O P N 80 0a 08 0a0000fe 0a0000fd"), *none = set_of(I4, "O P N");
+	ck_assert(bgp_attrs_in_cluster(a, 0x0a0000fe) && bgp_attrs_in_cluster(a, 0x0a0000fd));
+	ck_assert(!bgp_attrs_in_cluster(a, 0x0a0000ff) && !bgp_attrs_in_cluster(none, 0x0a0000fe));
+	bgp_attrs_unref(a);
+	bgp_attrs_unref(none);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("bgp_attr");
@@ -294,6 +325,8 @@ int main(void)
 	tcase_add_loop_test(t, link_bandwidth_is_understood, 0, ROW_COUNT(bandwidths));
 	tcase_add_loop_test(t, sessions_have_the_path_their_way, 0, ROW_COUNT(paths));
 	tcase_add_test(t, a_private_peer_finds_itself);
+	tcase_add_loop_test(t, reflected_routes_tell_their_way, 0, ROW_COUNT(reflections));
+	tcase_add_test(t, a_cluster_knows_its_routes);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
 	int failed = srunner_ntests_failed(runner);

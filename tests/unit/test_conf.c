@@ -58,7 +58,7 @@ static const struct bad bads[] = {
     {PEER("HOLD_TIME: 9s"), {{4, 39, "peers[0].HOLD_TIME", "did you mean peers[].hold-time?"}}},
     {PEER("remote_as: 5"), {{4, 39, "peers[0].remote_as", "did you mean peers[].asn?"}}},
     {PEER("peer-as: 5"), {{4, 39, "peers[0].peer-as", "did you mean peers[].asn?"}}},
-    {PEER("local-as: 5"), {{4, 39, "peers[0].local-as", "did you mean node.asn?"}}},
+    {PEER("my-as: 5"), {{4, 39, "peers[0].my-as", "did you mean node.asn?"}}},
     {PEER("password: x"), {{4, 39, "peers[0].password", "did you mean peers[].password-file?"}}},
     {PEER("md5: x"), {{4, 39, "peers[0].md5", "did you mean peers[].password-file?"}}},
     {PEER("keepalive: 3s"), {{4, 39, "peers[0].keepalive", "a third of the hold time"}}},

@@ -461,22 +461,29 @@ START_TEST(export_policies)
 {
 	struct rib_source *local = rib_source_new(rib, &(struct rib_source){.kind = RIB_SOURCE_LOCAL});
 	struct how ext = {"ext", "10.0.0.1", EXT}, in = {"int", "10.0.0.2", EXT, .ibgp = true};
-	struct rib_source *sources[] = {local, make_source(&ext), make_source(&in)};
-	struct bgp_attrs *sets[] = {bgp_attrs_local(&attrs), make_attrs(&ext), make_attrs(&in)};
-	/* policy, to iBGP, then: own, learned externally, learned internally */
+	struct rib_source *sources[] = {local, make_source(&ext), make_source(&in), make_source(&in)};
+	struct bgp_attrs *sets[] = {bgp_attrs_local(&attrs), make_attrs(&ext), make_attrs(&in), make_attrs(&in)};
+	/* policy, to whom, then: own, learned externally, learned internally, from a client */
 	static const struct {
 		enum rib_export policy;
-		bool to_ibgp, wants[3];
+		enum rib_audience to;
+		bool wants[4];
 	} cases_[] = {
-		{RIB_EXPORT_PODS, false, {true, false, false}}, {RIB_EXPORT_PODS, true, {true, false, false}},
-		{RIB_EXPORT_ALL, false, {true, true, true}},    {RIB_EXPORT_ALL, true, {true, true, false}},
-		{RIB_EXPORT_NONE, false, {false, false, false}},
+		{RIB_EXPORT_PODS, RIB_TO_EXTERNAL, {true, false, false, false}},
+		{RIB_EXPORT_PODS, RIB_TO_INTERNAL, {true, false, false, false}},
+		{RIB_EXPORT_PODS, RIB_TO_CLIENT, {true, false, false, false}},
+		{RIB_EXPORT_ALL, RIB_TO_EXTERNAL, {true, true, true, true}},
+		{RIB_EXPORT_ALL, RIB_TO_INTERNAL, {true, true, false, true}},
+		{RIB_EXPORT_ALL, RIB_TO_CLIENT, {true, true, true, true}},
+		{RIB_EXPORT_NONE, RIB_TO_EXTERNAL, {false, false, false, false}},
+		{RIB_EXPORT_NONE, RIB_TO_CLIENT, {false, false, false, false}},
 	};
-	for (unsigned k = 0; k < 3; k++) {
+	sources[3]->client = true;
+	for (unsigned k = 0; k < 4; k++) {
 		struct prefix p = prefix_make_v4(0x0a000000 | k << 8, 24);
 		rib_announce(rib, sources[k], &p, sets[k], now);
 		for (size_t i = 0; i < sizeof cases_ / sizeof *cases_; i++)
-			ck_assert_int_eq(rib_export_accepts(cases_[i].policy, cases_[i].to_ibgp, &rib_find(rib, &p)->path), cases_[i].wants[k]);
+			ck_assert_int_eq(rib_export_accepts(cases_[i].policy, cases_[i].to, &rib_find(rib, &p)->path), cases_[i].wants[k]);
 		rib_withdraw(rib, sources[k], &p);
 		bgp_attrs_unref(sets[k]);
 		rib_source_free(sources[k]);
