@@ -76,6 +76,19 @@ const char *bgp_reaction_name(enum bgp_reaction r)
 	return names[r];
 }
 
+void bgp_fault_set_shutdown_text(struct bgp_fault *f, const char *words)
+{
+	size_t len = words ? strlen(words) : 0;
+	if (len > BGP_SHUTDOWN_TEXT_MAX)
+		for (len = BGP_SHUTDOWN_TEXT_MAX; len && ((unsigned char)words[len] & 0xc0) == 0x80;)
+			len--;
+	f->data_len = (uint8_t)(len ? len + 1 : 0);
+	if (!len)
+		return;
+	f->data[0] = (uint8_t)len;
+	memcpy(f->data + 1, words, len);
+}
+
 const char *bgp_fault_name(uint8_t code, uint8_t subcode, char buf[BGP_FAULT_NAME_MAX])
 {
 	bool known = code < sizeof codes / sizeof *codes && codes[code].name;

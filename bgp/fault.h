@@ -59,7 +59,7 @@ enum {
 	BGP_CEASE_COLLISION = 7,
 };
 
-enum { BGP_FAULT_DATA_MAX = 160, BGP_FAULT_NAME_MAX = 96 };
+enum { BGP_FAULT_DATA_MAX = 160, BGP_FAULT_NAME_MAX = 96, BGP_SHUTDOWN_TEXT_MAX = 128 };
 
 struct bgp_fault {
 	enum bgp_reaction reaction;
@@ -77,5 +77,7 @@ void bgp_fault_raise(struct bgp_fault *f, enum bgp_reaction reaction, uint8_t co
 const char *bgp_fault_shutdown_text(const struct bgp_fault *f, char *buf, size_t cap);
 /* "session reset": what a reaction does, for people. */
 const char *bgp_reaction_name(enum bgp_reaction r);
+/* Gives f these words, cut between two characters where they are too long; "" or NULL: none. */
+void bgp_fault_set_shutdown_text(struct bgp_fault *f, const char *words);
 /* "Update Message Error/Malformed AS_PATH" into buf. */
 const char *bgp_fault_name(uint8_t code, uint8_t subcode, char buf[BGP_FAULT_NAME_MAX]);

@@ -98,17 +98,18 @@ static bool idle(const struct bgp_session *s)
 	return s->conn[BGP_OUT].state == BGP_IDLE && s->conn[BGP_IN].state == BGP_IDLE;
 }
 
-/* The wait doubles with each failure in a row, from BGP_RETRY_MS to BGP_RETRY_MAX_MS, jittered so that two
+/* The wait doubles with each failure in a row, from BGP_RETRY_MS to BGP_RETRY_MAX_MS or BGP_REST_MAX_MS, jittered so that two
  * speakers that failed together do not try together. */
 static void plan_retry(struct bgp_session *s, struct tick now)
 {
-	int64_t wait = BGP_RETRY_MS;
-	for (unsigned i = 1; i < s->failures && wait < BGP_RETRY_MAX_MS; i++)
+	int64_t wait = BGP_RETRY_MS, most = s->resting ? BGP_REST_MAX_MS : BGP_RETRY_MAX_MS;
+	unsigned failures = s->failures > s->short_lives ? s->failures : s->short_lives;
+	for (unsigned i = 1; i < failures && wait < most; i++)
 		wait *= 2;
-	if (wait > BGP_RETRY_MAX_MS)
-		wait = BGP_RETRY_MAX_MS;
-	s->retry_at = s->enabled && !s->params.passive ? tick_after(now, random_jitter_ms(&s->random, wait))
-						       : (struct tick){0};
+	struct tick at = tick_after(now, random_jitter_ms(&s->random, wait < most ? wait : most));
+	s->retry_at = s->enabled && !s->params.passive ? at : (struct tick){0};
+	s->rest_until = s->resting ? at : (struct tick){0};
+	s->resting = false;
 }
 
 /* Forgets the connection; the last one gone plans the next attempt. */
@@ -117,8 +118,10 @@ static void drop(struct bgp_session *s, enum bgp_slot slot, struct tick now, str
 	bool was_up = s->conn[slot].state == BGP_ESTABLISHED;
 	memset(&s->conn[slot], 0, sizeof s->conn[slot]);
 	s->changed_at = now;
-	if (was_up)
+	if (was_up) {
 		act(out, BGP_ACT_DOWN, slot);
+		s->short_lives = tick_since_ms(s->up_at, now) < BGP_STABLE_MS ? s->short_lives + 1 : 0;
+	}
 	if (idle(s))
 		plan_retry(s, now);
 }
@@ -153,6 +156,14 @@ static void note_error(struct bgp_session *s, enum bgp_last_kind kind, const str
 void bgp_session_fault(struct bgp_session *s, enum bgp_slot slot, const struct bgp_fault *fault, struct tick now,
 		       struct bgp_actions *out)
 {
+	bgp_session_end(s, slot, fault, BGP_AFTER_RETRY, now, out);
+}
+
+void bgp_session_end(struct bgp_session *s, enum bgp_slot slot, const struct bgp_fault *fault, enum bgp_after after,
+		     struct tick now, struct bgp_actions *out)
+{
+	s->resting = after == BGP_AFTER_REST;
+	s->enabled &= after != BGP_AFTER_STOP;
 	note_error(s, BGP_LAST_SENT, fault, fault->text, now);
 	s->failures++;
 	send_notification(slot, fault, out);
@@ -176,7 +187,7 @@ void bgp_session_init(struct bgp_session *s, const struct bgp_session_params *pa
 
 static void connect_out(struct bgp_session *s, struct tick now, struct bgp_actions *out)
 {
-	s->retry_at = (struct tick){0};
+	s->retry_at = s->rest_until = (struct tick){0};
 	set_state(s, BGP_OUT, BGP_CONNECT, now);
 	s->conn[BGP_OUT].expire_at = tick_after(now, BGP_CONNECT_TIMEOUT_MS);
 	act(out, BGP_ACT_CONNECT, BGP_OUT);
@@ -186,15 +197,23 @@ void bgp_session_start(struct bgp_session *s, struct tick now, struct bgp_action
 {
 	s->enabled = true;
 	s->changed_at = now;
+	s->failures = s->short_lives = 0;
+	s->rest_until = (struct tick){0};
 	if (!s->params.passive)
 		connect_out(s, now, out);
 }
 
 void bgp_session_stop(struct bgp_session *s, uint8_t subcode, struct tick now, struct bgp_actions *out)
 {
+	bgp_session_shut(s, subcode, NULL, now, out);
+}
+
+void bgp_session_shut(struct bgp_session *s, uint8_t subcode, const char *words, struct tick now, struct bgp_actions *out)
+{
 	struct bgp_fault f = {0};
 	s->enabled = false;
 	bgp_fault_raise(&f, BGP_RESET, BGP_ERR_CEASE, subcode, "stopped here", NULL, 0);
+	bgp_fault_set_shutdown_text(&f, words);
 	if (subcode)
 		note_error(s, BGP_LAST_SENT, &f, f.text, now);
 	else
@@ -220,7 +239,8 @@ static void refuse(enum bgp_slot slot, uint8_t subcode, struct bgp_actions *out)
 /* An Established session always stays, and so does a connection that is about to become one. */
 bool bgp_session_connected(struct bgp_session *s, enum bgp_slot slot, struct tick now, struct bgp_actions *out)
 {
-	if (!s->enabled) {
+	bool resting = slot == BGP_IN && tick_is_set(s->rest_until) && !tick_due(s->rest_until, now);
+	if (!s->enabled || resting) {
 		refuse(slot, BGP_CEASE_REJECTED, out);
 		return false;
 	}
@@ -497,7 +517,7 @@ size_t bgp_session_message_max(const struct bgp_session *s, enum bgp_slot slot)
 
 void bgp_session_hurry(struct bgp_session *s, struct tick now)
 {
-	if (!tick_is_set(s->retry_at))
+	if (!tick_is_set(s->retry_at) || tick_is_set(s->rest_until))
 		return;
 	s->failures = 0;
 	s->retry_at = tick_after(now, 1);

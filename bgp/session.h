@@ -43,6 +43,8 @@ enum {
 	BGP_OPEN_WAIT_MS = 15000,   /* from the TCP connection to the peer's OPEN */
 	BGP_RETRY_MS = 3000,        /* between attempts; grows after repeated errors */
 	BGP_RETRY_MAX_MS = 30000,
+	BGP_REST_MAX_MS = 300000,   /* the same after BGP_AFTER_REST */
+	BGP_STABLE_MS = 60000,      /* a session that lasts less than this is no success */
 };
 
 struct bgp_conn {
@@ -71,7 +73,10 @@ struct bgp_session {
 	bool enabled;
 	bool restarting, kept_routes; /* RFC 4724: set R, F in the OPEN; the owner clears them */
 	struct tick retry_at, changed_at, up_at; /* up_at: of the last time it was Established */
-	unsigned failures; /* in a row, for the growing wait */
+	unsigned failures;    /* in a row, for the growing wait: attempts that led to no session, */
+	unsigned short_lives; /* and sessions that were over before BGP_STABLE_MS */
+	bool resting;         /* BGP_AFTER_REST: the peer is not let in before rest_until either */
+	struct tick rest_until;
 	unsigned established_count;
 	uint16_t hold_time_s, keepalive_s; /* negotiated */
 	bool refresh, extended;            /* likewise: ROUTE-REFRESH, messages above 4096 bytes */
@@ -114,6 +119,8 @@ void bgp_session_start(struct bgp_session *s, struct tick now, struct bgp_action
 /* Ends the session with Cease/subcode. subcode 0: closes without a word, so that a peer which
  * helps graceful restarts keeps our routes. */
 void bgp_session_stop(struct bgp_session *s, uint8_t subcode, struct tick now, struct bgp_actions *out);
+/* The same with words for the people on the other side (RFC 9003), cut to BGP_SHUTDOWN_TEXT_MAX bytes; NULL: none. */
+void bgp_session_shut(struct bgp_session *s, uint8_t subcode, const char *words, struct tick now, struct bgp_actions *out);
 
 /* A TCP connection is there: ours (BGP_OUT) or accepted (BGP_IN). False: it is not wanted, and the actions
  * are for the new connection, not for the one that slot has. An edge that wants a newer connection from the
@@ -128,6 +135,14 @@ bool bgp_session_message(struct bgp_session *s, enum bgp_slot slot, const struct
 /* The caller found a fault (frame, UPDATE) that resets the session. */
 void bgp_session_fault(struct bgp_session *s, enum bgp_slot slot, const struct bgp_fault *fault, struct tick now,
 		       struct bgp_actions *out);
+/* What comes after a session that we end. */
+enum bgp_after {
+	BGP_AFTER_RETRY, /* the next attempt, as after any fault */
+	BGP_AFTER_REST,  /* the same, with longer waits in which the peer is not let in either */
+	BGP_AFTER_STOP,  /* nothing, until bgp_session_start() */
+};
+void bgp_session_end(struct bgp_session *s, enum bgp_slot slot, const struct bgp_fault *fault, enum bgp_after after,
+		     struct tick now, struct bgp_actions *out);
 /* Runs what is due. Read the sockets first: a peer is not late because we are. */
 void bgp_session_tick(struct bgp_session *s, struct tick now, struct bgp_actions *out);
 struct tick bgp_session_next_at(const struct bgp_session *s);

@@ -171,6 +171,12 @@ static void check_side(const struct check *k, const struct placed_peer *p)
 		peer_error(k, p, "remove-private-as", "only for an external peer: an internal one gets the path as it is");
 }
 
+static void check_limits(const struct check *k, const struct placed_peer *p)
+{
+	if (conf_tree_given(p->tree, "max-prefixes-action") && !conf_tree_given(p->tree, "max-prefixes"))
+		peer_error(k, p, "max-prefixes-action", "needs max-prefixes: without it there is no limit");
+}
+
 static void check_named(const struct check *k, const struct placed_peer *p, const char *key, const char *name)
 {
 	char text[sizeof((struct conf_error *)NULL)->text];
@@ -206,6 +212,7 @@ static void check_peer(const struct check *k, const struct placed_peer *p)
 	check_ttl(k, p);
 	check_role(k, p);
 	check_side(k, p);
+	check_limits(k, p);
 	check_named(k, p, "import", p->peer->import_policy);
 	check_named(k, p, "export", p->peer->export_policy);
 	check_import_sets(k, p);

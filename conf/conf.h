@@ -17,6 +17,8 @@ enum conf_policy { CONF_POLICY_UNSET, CONF_POLICY_ALL, CONF_POLICY_NONE, CONF_PO
 /* Ours towards the peer, RFC 9234. */
 enum conf_role { CONF_ROLE_NONE, CONF_ROLE_PROVIDER, CONF_ROLE_CUSTOMER, CONF_ROLE_PEER, CONF_ROLE_RS_SERVER, CONF_ROLE_RS_CLIENT };
 
+enum conf_limit { CONF_LIMIT_UNSET, CONF_LIMIT_RESTART, CONF_LIMIT_WARN, CONF_LIMIT_STOP };
+
 struct conf_peer {
 	char *name;
 	struct addr address;
@@ -26,10 +28,11 @@ struct conf_peer {
 	uint16_t port;
 	uint16_t hold_time_s; /* 0, or 3 and more */
 	bool ipv4, ipv6; /* families */
-	uint32_t max_prefixes; /* 0: no limit */
 	uint32_t local_as;     /* 0: node.asn */
 	uint8_t allow_own_as;
 	bool as_override, remove_private_as, next_hop_self, route_reflector_client;
+	uint32_t max_prefixes, max_advertised; /* 0: no limit */
+	enum conf_limit max_prefixes_action;
 	enum conf_role role;
 	bool role_strict;
 	enum conf_policy import, export;
@@ -166,5 +169,5 @@ void conf_errors_fini(struct conf_errors *errors);
 const char *conf_error_format(const struct conf_error *e, const char *file, char *buf, size_t cap);
 /* NULL where no policy is called name (NULL is fine). */
 const struct conf_rules *conf_policy_find(const struct conf *c, const char *name);
-/* Same settings for a session, so that a reload may keep it; import, export and max-prefixes can change under it. */
+/* Same settings for a session, so that a reload may keep it; import, export and the limits can change under it. */
 bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b);

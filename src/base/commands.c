@@ -1,6 +1,5 @@
 #include "src/base/commands.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 const struct command commands[] = {
@@ -75,6 +74,9 @@ const struct command commands[] = {
 			   {"received", "Routes received"},
 			   {"accepted", "Routes accepted"},
 			   {"filtered", "Routes filtered"},
+			   {"max_prefixes", "Most that may be received"},
+			   {"max_prefixes_action", "What one more does"},
+			   {"max_advertised", "Most that may be advertised"},
 			   {"leaks", "Routes refused as leaks"},
 			   {"advertised", "Routes advertised"},
 			   {"messages_in", "Messages in"},
@@ -136,6 +138,17 @@ const struct command commands[] = {
 		.shape_with_args = COMMAND_TABLE,
 		.help = "live objects by kind",
 		.columns = {{"kind", "Kind"}, {"count", "Count"}},
+	},
+	{
+		.id = "peer",
+		.words = {"peer"},
+		.args = "NAME stop|start|restart [TEXT]",
+		.args_max = 3,
+		.acts = true,
+		.shape = COMMAND_RECORD,
+		.shape_with_args = COMMAND_RECORD,
+		.help = "end a session, let it come up, or both; TEXT tells the other side why",
+		.record = {{"peer", "Peer"}, {"result", "Result"}},
 	},
 	{
 		.id = "policy-test",

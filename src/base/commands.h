@@ -7,6 +7,7 @@
  * table shows; -j prints them all.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 enum command_shape {
@@ -27,6 +28,7 @@ struct command {
 	const char *aliases[COMMAND_ALIASES_MAX]; /* what others call the last word; no help lists them */
 	const char *args;    /* "[PREFIX | for ADDRESS]", or "" */
 	unsigned args_max;
+	bool acts;           /* changes something; the others only tell */
 	enum command_shape shape;
 	enum command_shape shape_with_args; /* "show peers" is a table, "show peers tor-a" a record */
 	const char *help;

@@ -110,6 +110,23 @@ static struct peer_ways ways_of(const struct conf_peer *c)
 				  .allow_own_as = c->allow_own_as};
 }
 
+static struct limits limits_of(const struct conf_peer *p)
+{
+	static const enum limits_action actions[] = {
+		[CONF_LIMIT_UNSET] = LIMITS_RESTART,
+		[CONF_LIMIT_RESTART] = LIMITS_RESTART,
+		[CONF_LIMIT_WARN] = LIMITS_WARN,
+		[CONF_LIMIT_STOP] = LIMITS_STOP,
+	};
+	return (struct limits){.received = p->max_prefixes, .advertised = p->max_advertised, .action = actions[p->max_prefixes_action]};
+}
+
+static bool same_limits(const struct conf_peer *a, const struct conf_peer *b)
+{
+	return a->max_prefixes == b->max_prefixes && a->max_advertised == b->max_advertised &&
+	       a->max_prefixes_action == b->max_prefixes_action;
+}
+
 static void new_peer(struct daemon *d, const struct conf *c, const struct conf_peer *cp)
 {
 	struct bgp_session_params params = {.local_asn = cp->local_as ? cp->local_as : c->node.asn,
@@ -127,7 +144,7 @@ static void new_peer(struct daemon *d, const struct conf *c, const struct conf_p
 	p->ways = ways_of(cp);
 	p->import_rules = policies_find(&d->policies, cp->import_policy);
 	p->export_rules = policies_find(&d->policies, cp->export_policy);
-	p->max_prefixes = cp->max_prefixes;
+	p->limits = limits_of(cp);
 	transport_set(&p->transport, cp->password, cp->ttl_security, cp->multihop);
 	listener_update(d->listener);
 	peer_start(p);
@@ -208,16 +225,21 @@ static bool adjust(struct peer *p, const struct conf *was, const struct conf *wi
 	bool up = bgp_session_slot(&p->session) != BGP_SLOTS;
 	if (more && up && !p->session.refresh)
 		return false;
-	*changes += import_changed || export_changed || from->max_prefixes != to->max_prefixes;
-	p->max_prefixes = to->max_prefixes;
+	bool limits_changed = !same_limits(from, to);
+	*changes += import_changed || export_changed || limits_changed;
+	bool limits_stopped = p->limits.stopped;
+	if (limits_changed)
+		p->limits = limits_of(to);
 	p->import = import_of(to->import);
 	p->import_rules = import;
 	p->export = export_of(to);
 	p->ways = ways_of(to);
 	p->export_rules = export;
 	p->ask_refresh = more && up; /* when the new imports are in force */
-	if (export_changed)
+	if (export_changed || from->max_advertised != to->max_advertised)
 		export_policy_changed(p);
+	if (limits_stopped && (import_changed || export_changed || limits_changed))
+		peer_start(p);
 	return true;
 }
 

@@ -36,6 +36,7 @@ struct client {
 	size_t out_len, out_at, out_cap;
 	struct json_object *request; /* the one being answered; owns the args' text */
 	const char *args[ARGS_MAX];
+	char who[32];
 	show_next_fn *next;
 	struct show show;
 	bool ended;    /* the other side will send no more */
@@ -144,7 +145,7 @@ static bool start_answer(struct client *c, struct json_object *args)
 			return false;
 		c->args[i] = json_object_get_string(word);
 	}
-	c->show = (struct show){.daemon = c->server->daemon, .args = c->args, .arg_count = (unsigned)n};
+	c->show = (struct show){.daemon = c->server->daemon, .args = c->args, .arg_count = (unsigned)n, .who = c->who};
 	return true;
 }
 
@@ -273,6 +274,14 @@ static void on_pause_over(struct ev_loop *loop, ev_timer *w, int revents)
 	ev_io_start(loop, &s->io);
 }
 
+static void identify(int fd, char *who, size_t cap)
+{
+	struct ucred cred;
+	socklen_t len = sizeof cred;
+	bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0;
+	snprintf(who, cap, known ? "uid %u" : "somebody", known ? cred.uid : 0);
+}
+
 static void on_connection(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct control_server *s = w->data;
@@ -292,6 +301,7 @@ static void on_connection(struct ev_loop *loop, ev_io *w, int revents)
 		return;
 	}
 	c->server = s;
+	identify(fd, c->who, sizeof c->who);
 	ev_io_init(&c->reader, on_readable, fd, EV_READ);
 	ev_io_init(&c->writer, on_writable, fd, EV_WRITE);
 	ev_timer_init(&c->idle, on_idle, 0., CLIENT_IDLE_S);
@@ -302,7 +312,7 @@ static void on_connection(struct ev_loop *loop, ev_io *w, int revents)
 	ev_timer_again(loop, &c->idle);
 }
 
-/* Whoever is in the group may ask; without the group only root. */
+/* Whoever is in the group may ask, and may use the commands that act; without the group only root. */
 static void give_to_group(const char *path)
 {
 	struct group *g = getgrnam("underlay");

@@ -16,6 +16,7 @@
 #include "src/daemon/export.h"
 #include "src/daemon/fib_io.h"
 #include "src/daemon/host_io.h"
+#include "src/daemon/limits_io.h"
 #include "src/daemon/listen_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/publish_io.h"
@@ -58,6 +59,7 @@ static bool work_round(struct daemon *d)
 	if (d->fib)
 		more |= fib_writer_work(d->fib);
 	more |= export_work(d);
+	limits_advertised(d);
 	rib_sweep(d->rib);
 	return more;
 }
@@ -92,7 +94,7 @@ static bool has_told_all(const struct peer *p, struct tick now)
 {
 	enum bgp_slot slot = bgp_session_slot(&p->session);
 	if (slot == BGP_SLOTS)
-		return false;
+		return *p->stopped; /* nothing will come of it */
 	const struct bgp_open *o = &p->session.conn[slot].open;
 	bool says_so = o->restart.present && !o->restart.restarting;
 	return peer_has_ended_rib(p) ||

@@ -56,6 +56,7 @@ static bool same_words(const struct group *g, const struct bgp_export *words, co
 		       bool extended)
 {
 	bool same = g->to == audience(p) && same_ways(&g->words, words) && g->policy == p->export && g->rules == p->export_rules && g->extended == extended &&
+		    g->max_advertised == p->limits.advertised &&
 		    g->words.ibgp == words->ibgp && g->words.as4 == words->as4 && g->words.local_asn == words->local_asn &&
 		    g->words.otc == words->otc && g->keeps_back == bgp_otc_keeps_back(p->role) &&
 		    addr_eq(&g->words.link_local_self, &words->link_local_self);
@@ -86,6 +87,7 @@ static struct group *group_for(struct daemon *d, const struct bgp_export *words,
 	g->to = audience(p);
 	memcpy(g->families, families, sizeof g->families);
 	g->extended = extended;
+	g->max_advertised = p->limits.advertised;
 	g->keeps_back = bgp_otc_keeps_back(p->role);
 	g->policy = p->export;
 	g->rules = p->export_rules;
@@ -407,6 +409,7 @@ static void run(struct daemon *d, struct group *g, struct peer *only)
 	for (unsigned n = 0; n < BATCH && (e = rib_cursor_next(cursor)); n++)
 		add_entry(&b, e);
 	encode(&b);
+	d->told_too_much |= g->max_advertised && g->advertised > g->max_advertised;
 }
 
 static void send_end_of_rib(struct peer *p)

@@ -23,6 +23,7 @@ struct group {
 	struct bgp_export words;       /* with audience, policy and families what makes a group */
 	enum rib_audience to;
 	bool families[BGP_FAMILIES], extended; /* extended: messages above 4096 bytes are understood */
+	uint32_t max_advertised;       /* 0: any number */
 	bool keeps_back;               /* routes that are for customers only (RFC 9234) */
 	enum rib_export policy;
 	const struct rib_policy *rules; /* where policy is written; borrowed from daemon.policies */

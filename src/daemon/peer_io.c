@@ -14,8 +14,10 @@
 #include "bgp/update.h"
 #include "src/base/clock_io.h"
 #include "src/base/live.h"
+#include "src/base/utf8.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/export.h"
+#include "src/daemon/limits_io.h"
 #include "src/daemon/local_link_io.h"
 #include "src/daemon/sockaddr.h"
 
@@ -274,20 +276,6 @@ static bool note_session_fault(struct peer *p)
 	return true;
 }
 
-/* RFC 4486: too many is a mistake on the other side, and better noticed than swallowed. True: the session is over. */
-static bool check_max_prefixes(struct peer *p, enum bgp_slot slot, struct tick now)
-{
-	struct bgp_actions acts;
-	struct bgp_fault f = {0};
-	if (!p->max_prefixes || !p->source || p->source->paths <= p->max_prefixes)
-		return false;
-	bgp_actions_clear(&acts);
-	bgp_fault_raise(&f, BGP_RESET, BGP_ERR_CEASE, BGP_CEASE_MAX_PREFIXES, "more prefixes than max-prefixes allows", NULL, 0);
-	bgp_session_fault(&p->session, slot, &f, now, &acts);
-	carry_out(p, &acts);
-	return true;
-}
-
 /* True: the session goes on. */
 static bool take_update(struct peer *p, enum bgp_slot slot, const struct bgp_frame *frame, struct tick now)
 {
@@ -318,7 +306,7 @@ static bool take_update(struct peer *p, enum bgp_slot slot, const struct bgp_fra
 	if (u.end_of_rib)
 		p->end_of_rib_received[u.end_of_rib_family] = true;
 	bgp_update_fini(&u);
-	return !check_max_prefixes(p, slot, now);
+	return limits_received(p);
 }
 
 /* Handles one message; false where the connection is gone. */
@@ -571,6 +559,7 @@ static void session_up(struct peer *p, enum bgp_slot slot)
 	p->end_of_rib_sent = false;
 	p->last_update_at = clock_now();
 	memset(&p->count, 0, sizeof p->count);
+	limits_clear(&p->limits);
 	p->source = rib_source_new(d->rib, &(struct rib_source){.kind = RIB_SOURCE_BGP,
 								.ibgp = p->ibgp,
 								.client = p->ibgp && p->ways.client,
@@ -771,8 +760,27 @@ void peer_start(struct peer *p)
 {
 	struct bgp_actions acts;
 	bgp_actions_clear(&acts);
+	p->stopped[0] = '\0';
 	p->session.restarting = p->session.kept_routes = p->daemon->restarting;
 	bgp_session_start(&p->session, clock_now(), &acts);
+	carry_out(p, &acts);
+}
+
+void peer_stop(struct peer *p, uint8_t subcode, const char *words, const char *why)
+{
+	struct bgp_actions acts;
+	bgp_actions_clear(&acts);
+	snprintf(p->stopped, sizeof p->stopped, "%s", why);
+	utf8_scrub(p->stopped); /* it may have been cut within a letter */
+	bgp_session_shut(&p->session, subcode, words, clock_now(), &acts);
+	carry_out(p, &acts);
+}
+
+void peer_end_session(struct peer *p, const struct bgp_fault *f, enum bgp_after after)
+{
+	struct bgp_actions acts;
+	bgp_actions_clear(&acts);
+	bgp_session_end(&p->session, bgp_session_slot(&p->session), f, after, clock_now(), &acts);
 	carry_out(p, &acts);
 }
 

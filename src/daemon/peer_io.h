@@ -8,6 +8,7 @@
 #include "rib/policy.h"
 #include "rib/table.h"
 #include "src/base/log_io.h"
+#include "src/daemon/limits_io.h"
 #include "src/daemon/outq.h"
 #include "src/daemon/transport_io.h"
 
@@ -48,6 +49,7 @@ struct peer {
 	ev_timer timer;
 	struct tick timer_at;
 	struct log_limit limit;
+	char stopped[200];         /* why it stays down until somebody starts it; "": it does not */
 	struct tick error_logged_at; /* session.last_error.at of the one that was logged */
 	struct bgp_fault last_fault; /* what the peer last did wrong, whatever came of it */
 	struct tick last_fault_at;
@@ -63,7 +65,7 @@ struct peer {
 	struct tick last_update_at;
 	struct tick send_progress_at; /* when its socket last took something of what waits; zero: nothing waits */
 	bool ask_refresh;             /* apply.c will, in this reload */
-	uint32_t max_prefixes;        /* that it may bring; 0: any number */
+	struct limits limits;
 	struct group *group;
 	struct list member;        /* in group->members or group->laggards */
 	struct rib_cursor cursor;  /* a laggard's own place in the journal */
@@ -78,7 +80,12 @@ struct peer {
 
 struct peer *peer_new(struct daemon *d, const struct bgp_session_params *params, const char *name,
 		      const struct addr *address, uint16_t port, enum rib_import import, enum rib_export export);
-void peer_start(struct peer *p);
+void peer_start(struct peer *p); /* also after a stop */
+/* Ends the session with Cease/subcode and words for the other side (NULL: none); it stays down, for the reason why,
+ * until peer_start(). */
+void peer_stop(struct peer *p, uint8_t subcode, const char *words, const char *why);
+/* Ends the Established session with f. */
+void peer_end_session(struct peer *p, const struct bgp_fault *f, enum bgp_after after);
 /* Ends the session (subcode 0: silently, see bgp_session_stop()) and frees the peer. */
 void peer_free(struct peer *p, uint8_t subcode);
 

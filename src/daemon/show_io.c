@@ -15,6 +15,7 @@
 #include "src/daemon/fib_io.h"
 #include "src/daemon/host_io.h"
 #include "src/daemon/listen_io.h"
+#include "src/daemon/peer_command_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/show_policy_io.h"
 #include "src/daemon/pods_io.h"
@@ -206,6 +207,8 @@ static const char *why_down(const struct peer *p, enum bgp_state state, struct t
 {
 	const struct bgp_last_error *last = &p->session.last_error;
 	const char *note = state == BGP_ESTABLISHED ? NULL : transport_note(p, now);
+	if (*p->stopped)
+		return p->stopped;
 	if (*p->transport.fault && state != BGP_ESTABLISHED)
 		return p->transport.fault;
 	if (!last->kind)
@@ -228,7 +231,7 @@ static void put_info(const struct peer *p, struct json_object *row, enum bgp_sta
 		put(row, "next_try", text);
 	}
 	if (state == BGP_ESTABLISHED)
-		put(row, "info", "");
+		put(row, "info", limits_note(p));
 	else
 		put(row, "info", error ? error : p->session.params.passive ? "waiting for the peer to connect" : "connecting");
 }
@@ -330,6 +333,16 @@ static void put_ways(const struct peer *p, struct json_object *row)
 		put_number(row, "allow_own_as", p->ways.allow_own_as);
 }
 
+static void put_limits(const struct peer *p, struct json_object *row)
+{
+	if (p->limits.received) {
+		put_number(row, "max_prefixes", p->limits.received);
+		put(row, "max_prefixes_action", limits_action_name(p->limits.action));
+	}
+	if (p->limits.advertised)
+		put_number(row, "max_advertised", p->limits.advertised);
+}
+
 static struct json_object *peer_row(const struct peer *p)
 {
 	char text[TEXT];
@@ -344,6 +357,8 @@ static struct json_object *peer_row(const struct peer *p)
 	put_transport(p, row);
 	put_ways(p, row);
 	put_roles(p, row);
+	put_limits(p, row);
+	json_object_object_add(row, "stopped", json_object_new_boolean(*p->stopped));
 	put(row, "import", p->import_rules ? p->import_rules->name : rib_import_name(p->import));
 	put(row, "export", p->export_rules ? p->export_rules->name : rib_export_name(p->export));
 	if (p->source)
@@ -605,6 +620,7 @@ static const struct {
 	{"show-status", show_status}, {"show-peers", show_peers},   {"show-routes", show_routes},
 	{"show-pods", show_pods},     {"show-memory", show_memory},
 	{"policy-test", show_policy_test},
+	{"peer", peer_command},
 };
 
 show_next_fn *show_producer(const char *id)

@@ -93,6 +93,9 @@ static const struct bad bads[] = {
       {4, 62, "peers[0].max-prefixes", "found \"0\", expected a number from 1"}}},
     {NODE "peers:\n  - {interface: eth0, asn: external}\n  - {range: 10.0.0.0/16, asn: external}\n",
      {{4, 6, "peers[0].interface", "not supported yet"}, {5, 6, "peers[1].range", "not supported yet"}}},
+    {PEER("max-prefixes-action: warn"), {{4, 60, "peers[0].max-prefixes-action", "needs max-prefixes"}}},
+    {PEER("max-prefixes: 1, max-prefixes-action: panic"), {{4, 77, "peers[0].max-prefixes-action", "expected restart, warn or stop"}}},
+    {PEER("max-advertised: 0"), {{4, 55, "peers[0].max-advertised", "expected a number from 1"}}},
     {PEER("role: upstream"), {{4, 45, "peers[0].role", "found \"upstream\", expected provider, customer, peer, rs-server or rs-client"}}},
     {PEER("role-strict: true"), {{4, 52, "peers[0].role-strict", "needs role"}}},
     {NODE "peers:\n  - {address: 10.0.0.2, asn: internal, role: peer}\n", {{4, 46, "peers[0].role", "not for an internal peer"}}},
@@ -428,7 +431,8 @@ static const char every_key[] =
     "  - {name: tor-a, address: 10.0.7.254, asn: external, passive: true, port: 1179,\n"
     "     hold-time: 1h, families: [ipv4], import: none, export: all, password-file: /etc/underlay/tor-a, ttl-security: 254}\n"
     "  - {name: rr, address: 10.0.7.253, asn: internal, hold-time: 0, import: all, export: none}\n"
-    "  - {name: \"3\", address: 10.0.7.252, asn: 1, hold-time: 3000ms, export: pods, multihop: 255, role: rs-client, role-strict: true}\n"
+    "  - {name: \"3\", address: 10.0.7.252, asn: 1, hold-time: 3000ms, export: pods, multihop: 255, role: rs-client, role-strict: true,\n"
+    "     max-prefixes: 4294967295, max-prefixes-action: stop, max-advertised: 1}\n"
     "kernel: {install: false, table: 4294967295, metric: 1, protocol: 255, multipath: 64}\n"
     "control: {socket: /tmp/c}\n"
     "paths: {run: /tmp/run, state: /tmp/state}\n";
@@ -486,6 +490,10 @@ START_TEST(every_peer_key_reaches_its_field)
 	ck_assert_int_eq(p[0].role, CONF_ROLE_NONE);
 	ck_assert_int_eq(p[2].role, CONF_ROLE_RS_CLIENT);
 	ck_assert(p[2].role_strict && !p[0].role_strict);
+	ck_assert_uint_eq(p[2].max_prefixes, 4294967295);
+	ck_assert_uint_eq(p[2].max_advertised, 1);
+	ck_assert_int_eq(p[2].max_prefixes_action, CONF_LIMIT_STOP);
+	ck_assert_int_eq(p[0].max_prefixes_action, CONF_LIMIT_RESTART);
 	conf_free(c);
 }
 END_TEST
@@ -889,7 +897,8 @@ START_TEST(peers_are_compared_by_their_settings)
 	    "name: a, address: 10.0.0.2, asn: 6, role: peer",
 	    "name: a, address: 10.0.0.2, asn: 6, role: peer, role-strict: true",
 	};
-	static const char *const adjustable[] = {"import: all", "export: all", "import: p1", "export: p2", "max-prefixes: 5"};
+	static const char *const adjustable[] = {"import: all", "export: all", "import: p1", "export: p2", "max-prefixes: 5",
+						   "max-prefixes: 5, max-prefixes-action: stop", "max-advertised: 5"};
 	char yaml[512];
 	struct conf *a = load(NODE "peers: [{name: a, address: 10.0.0.2, asn: 6}]\n");
 	struct conf *same =
