@@ -20,34 +20,43 @@ void bgp_attr_table_fini(struct bgp_attr_table *t)
 
 /* The next hop of MP_REACH_NLRI is no part of the wire form, so it joins the key. Where NEXT_HOP is part of the
  * wire form, the key has none. */
-static uint64_t key_hash(uint8_t context, const struct addr *mp_next_hop, const uint8_t *wire, size_t len)
+static uint64_t key_hash(uint32_t seed, const struct addr *mp_next_hop, const uint8_t *wire, size_t len)
 {
-	uint64_t seed = context;
-	if (mp_next_hop)
-		seed = hash_bytes(mp_next_hop, sizeof *mp_next_hop, context);
-	return hash_bytes(wire, len, seed);
+	return hash_bytes(wire, len, mp_next_hop ? hash_bytes(mp_next_hop, sizeof *mp_next_hop, seed) : seed);
 }
 
-
-struct bgp_attrs *bgp_attrs_lookup(struct bgp_attr_table *t, uint8_t context, const struct addr *mp_next_hop,
-				   const uint8_t *wire, size_t len)
+/* What of the key is in no bytes. */
+static uint32_t key_seed(uint8_t context, uint16_t weight)
 {
-	if (mp_next_hop)
-		context |= BGP_ATTR_MP_NEXT_HOP;
-	struct hash_node *n = hash_first(&t->sets, key_hash(context, mp_next_hop, wire, len));
+	return context | (uint32_t)weight << 8;
+}
+
+static struct bgp_attrs *lookup(struct bgp_attr_table *t, uint32_t seed, const struct addr *mp_next_hop, const uint8_t *wire,
+				size_t len)
+{
+	struct hash_node *n = hash_first(&t->sets, key_hash(seed, mp_next_hop, wire, len));
 	for (; n; n = hash_next(n)) {
 		struct bgp_attrs *a = container_of(n, struct bgp_attrs, node);
-		if (a->context == context && a->wire_len == len && memcmp(a->wire, wire, len) == 0 &&
+		if (key_seed(a->context, a->weight) == seed && a->wire_len == len && memcmp(a->wire, wire, len) == 0 &&
 		    (!mp_next_hop || addr_eq(mp_next_hop, &a->next_hop)))
 			return bgp_attrs_ref(a);
 	}
 	return NULL;
 }
 
+struct bgp_attrs *bgp_attrs_lookup(struct bgp_attr_table *t, uint8_t context, const struct addr *mp_next_hop,
+				   const uint8_t *wire, size_t len)
+{
+	if (mp_next_hop)
+		context |= BGP_ATTR_MP_NEXT_HOP;
+	return lookup(t, key_seed(context, 0), mp_next_hop, wire, len);
+}
+
 struct bgp_attrs *bgp_attrs_intern(struct bgp_attr_table *t, const struct bgp_attrs *like, const uint8_t *wire, size_t len)
 {
 	const struct addr *mp = like->context & BGP_ATTR_MP_NEXT_HOP ? &like->next_hop : NULL;
-	struct bgp_attrs *a = bgp_attrs_lookup(t, like->context & (uint8_t)~BGP_ATTR_MP_NEXT_HOP, mp, wire, len);
+	uint32_t seed = key_seed(like->context, like->weight);
+	struct bgp_attrs *a = lookup(t, seed, mp, wire, len);
 	if (a)
 		return a;
 	a = malloc(sizeof *a + len);
@@ -58,7 +67,7 @@ struct bgp_attrs *bgp_attrs_intern(struct bgp_attr_table *t, const struct bgp_at
 	a->refs = 1;
 	a->wire_len = (uint16_t)len;
 	memcpy(a->wire, wire, len);
-	hash_table_insert(&t->sets, &a->node, key_hash(a->context, mp, wire, len));
+	hash_table_insert(&t->sets, &a->node, key_hash(seed, mp, wire, len));
 	live_add(LIVE_ATTRS);
 	return a;
 }
@@ -175,46 +184,73 @@ struct cursor bgp_attrs_value(const struct bgp_attrs *a, uint8_t code)
 	return cursor_of(NULL, 0);
 }
 
-bool bgp_attrs_has_community(const struct bgp_attrs *a, const struct bgp_community_match *any, size_t n)
+bool bgp_attrs_path_matches(const struct bgp_attrs *a, const struct as_regex *r)
 {
-	struct cursor c = bgp_attrs_value(a, BGP_ATTR_COMMUNITIES);
-	while (cursor_left(&c) >= 4) {
-		uint32_t value = cursor_u32(&c);
-		for (size_t i = 0; i < n; i++)
-			if ((value & any[i].mask) == any[i].value)
+	struct cursor c = cursor_of(a->wire + a->as_path_at, a->as_path_len);
+	struct as_regex_run run;
+	as_regex_begin(&run, r);
+	while (cursor_left(&c) && cursor_ok(&c)) {
+		cursor_u8(&c);
+		for (unsigned left = cursor_u8(&c); left; left--)
+			as_regex_next(&run, cursor_u32(&c));
+	}
+	return as_regex_end(&run);
+}
+
+enum bgp_attr_code bgp_attr_of_community(enum community_kind kind)
+{
+	static const enum bgp_attr_code codes[COMMUNITY_KINDS] = {BGP_ATTR_COMMUNITIES, BGP_ATTR_EXT_COMMUNITIES,
+								  BGP_ATTR_LARGE_COMMUNITIES};
+	return codes[kind];
+}
+
+static bool any_of_kind(enum community_kind kind, const struct community_match *any, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (any[i].value.kind == kind)
+			return true;
+	return false;
+}
+
+static bool any_matches(const struct community *c, const struct community_match *any, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (community_matches(&any[i], c))
+			return true;
+	return false;
+}
+
+bool bgp_attrs_has_community(const struct bgp_attrs *a, const struct community_match *any, size_t n)
+{
+	for (enum community_kind kind = 0; kind < COMMUNITY_KINDS; kind++) {
+		if (!any_of_kind(kind, any, n))
+			continue;
+		struct cursor c = bgp_attrs_value(a, bgp_attr_of_community(kind));
+		while (cursor_left(&c) >= community_size(kind)) {
+			struct community one = community_read(kind, &c);
+			if (any_matches(&one, any, n))
 				return true;
+		}
 	}
 	return false;
 }
 
-static const struct {
-	uint32_t value;
-	const char *name;
-} well_known[] = {{0xffff0000, "graceful-shutdown"}, {0xffff029a, "blackhole"},
-		  {0xffffff01, "no-export"},         {0xffffff02, "no-advertise"}};
-
-static void community_text(uint32_t value, char buf[32])
-{
-	snprintf(buf, 32, "%u:%u", value >> 16, value & 0xffff);
-	for (size_t i = 0; i < sizeof well_known / sizeof *well_known; i++)
-		if (well_known[i].value == value)
-			snprintf(buf, 32, "%s", well_known[i].name);
-}
-
 const char *bgp_attrs_communities_text(const struct bgp_attrs *a, char *buf, size_t cap)
 {
-	struct cursor c = bgp_attrs_value(a, BGP_ATTR_COMMUNITIES);
-	char one[32];
+	char one[COMMUNITY_TEXT_MAX];
 	size_t n = 0;
 	buf[0] = '\0';
-	while (cursor_left(&c) >= 4) {
-		community_text(cursor_u32(&c), one);
-		int k = snprintf(buf + n, cap - n, "%s%s", n ? " " : "", one);
-		if (k < 0 || (size_t)k >= cap - n) {
-			snprintf(cap > 4 ? buf + (n > cap - 4 ? cap - 4 : n) : buf, cap > 4 ? 4 : cap, "...");
-			return buf;
+	for (enum community_kind kind = 0; kind < COMMUNITY_KINDS; kind++) {
+		struct cursor c = bgp_attrs_value(a, bgp_attr_of_community(kind));
+		while (cursor_left(&c) >= community_size(kind)) {
+			struct community next = community_read(kind, &c);
+			int k = snprintf(buf + n, cap - n, "%s%s", n ? " " : "", community_format(&next, one));
+			if (k < 0 || (size_t)k >= cap - n) {
+				snprintf(cap > 4 ? buf + (n > cap - 4 ? cap - 4 : n) : buf, cap > 4 ? 4 : cap, "...");
+				return buf;
+			}
+			n += (size_t)k;
 		}
-		n += (size_t)k;
 	}
 	return buf;
 }

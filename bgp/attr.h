@@ -14,6 +14,8 @@
 #include "bgp/fault.h"
 #include "bgp/open.h"
 #include "src/base/addr.h"
+#include "src/base/as_regex.h"
+#include "src/base/community.h"
 #include "src/base/cursor.h"
 #include "src/base/hash.h"
 
@@ -34,6 +36,7 @@ struct bgp_attrs {
 	uint64_t link_bandwidth;          /* bytes a second, as its extended community says; 0: it has none */
 	uint8_t origin, cluster_count;
 	uint8_t context;                  /* enum bgp_attr_context bits; part of the key */
+	uint16_t weight;                  /* for this node alone, never sent; a policy put it there. Part of the key */
 	bool has_med, has_originator, no_export, no_advertise, graceful_shutdown;
 	uint8_t wire[];
 };
@@ -93,28 +96,27 @@ unsigned bgp_attrs_count_as(const struct bgp_attrs *a, uint32_t asn);
 bool bgp_attrs_in_cluster(const struct bgp_attrs *a, uint32_t cluster_id);
 /* "64512 64513 {1 2}" into buf; cut with "..." where it does not fit. */
 const char *bgp_attrs_path_text(const struct bgp_attrs *a, char *buf, size_t cap);
-/* "64512:100 no-export" into buf; cut with "..." where it does not fit. */
+/* "64512:100 no-export rt:64512:7 64512:1:2", all kinds, into buf; cut with "..." where it does not fit. */
 const char *bgp_attrs_communities_text(const struct bgp_attrs *a, char *buf, size_t cap);
 /* The AS that the route comes from, the last of the path; 0: the path is empty (it is our own AS's). */
 uint32_t bgp_attrs_origin_as(const struct bgp_attrs *a);
 
-/* Communities (RFC 1997), here as in the wire: 64512:100 is 64512 << 16 | 100. c is one of these where the bits in
- * mask agree. */
-struct bgp_community_match {
-	uint32_t value, mask;
-};
-bool bgp_attrs_has_community(const struct bgp_attrs *a, const struct bgp_community_match *any, size_t n);
+/* Has it a community that one of these matches? */
+bool bgp_attrs_has_community(const struct bgp_attrs *a, const struct community_match *any, size_t n);
+/* The path's numbers in the order in which they stand, whatever segments they are in. */
+bool bgp_attrs_path_matches(const struct bgp_attrs *a, const struct as_regex *r);
 
 /* What a policy changes in a set; everything is borrowed. */
 struct bgp_attr_edit {
-	bool has_local_pref, has_med, has_next_hop;
-	bool replace;                                /* add is all that stays of the communities */
+	bool has_local_pref, has_med, has_next_hop, has_weight;
+	uint8_t replace;                             /* bits 1 << kind: add is all that stays of such communities */
+	uint16_t weight;
 	uint32_t local_pref, med;
 	uint32_t otc;                                /* for a set that has none; 0: not */
 	struct addr next_hop;                        /* zero: ours */
 	const uint32_t *prepend;                     /* the first is leftmost then */
-	const uint32_t *add;
-	const struct bgp_community_match *remove;
+	const struct community *add;
+	const struct community_match *remove;
 	size_t prepend_count, add_count, remove_count;
 };
 /* The set that a becomes by e, as an owned reference: a itself where nothing is different. Communities that were

@@ -121,78 +121,111 @@ static void edit_local_pref(struct editor *ed, const struct bgp_attr_item *old)
 		ed->set.context |= BGP_ATTR_EDITED;
 }
 
-static bool removed(const struct bgp_attr_edit *e, uint32_t c)
+static bool removed(const struct bgp_attr_edit *e, const struct community *c)
 {
 	for (size_t i = 0; i < e->remove_count; i++)
-		if ((c & e->remove[i].mask) == e->remove[i].value)
+		if (community_matches(&e->remove[i], c))
 			return true;
-	return e->replace;
+	return e->replace >> c->kind & 1;
 }
 
-static int by_value(const void *va, const void *vb)
+static int by_value(const void *a, const void *b)
 {
-	const uint32_t *a = va, *b = vb;
-	return *a < *b ? -1 : *a > *b;
+	return community_cmp(a, b);
 }
 
-static size_t sort_unique(uint32_t *at, size_t n)
+static size_t sort_unique(struct community *at, size_t n)
 {
 	size_t kept = 0;
 	qsort(at, n, sizeof *at, by_value);
 	for (size_t i = 0; i < n; i++)
-		if (kept == 0 || at[kept - 1] != at[i])
+		if (kept == 0 || community_cmp(&at[kept - 1], &at[i]) != 0)
 			at[kept++] = at[i];
 	return kept;
 }
 
-static bool holds(const uint32_t *sorted, size_t n, uint32_t c)
+static bool holds(const struct community *sorted, size_t n, const struct community *c)
 {
-	return bsearch(&c, sorted, n, sizeof c, by_value);
+	return bsearch(c, sorted, n, sizeof *c, by_value);
 }
 
-/* The communities after the edit, sorted, each once; *same: they are the ones that were there. */
-static size_t edited_communities(const struct bgp_attr_edit *e, struct cursor old, uint32_t list[COMMUNITIES_MAX], bool *same)
+/* The communities of a kind after the edit, sorted, each once; *same: they are the ones that were there. */
+static size_t edited_communities(const struct bgp_attr_edit *e, enum community_kind kind, struct cursor old,
+				 struct community list[COMMUNITIES_MAX], bool *same)
 {
-	uint32_t was[COMMUNITIES_MAX];
+	struct community was[COMMUNITIES_MAX];
 	size_t n = 0, old_count = 0;
-	while (cursor_left(&old) >= 4 && old_count < COMMUNITIES_MAX / 2) {
-		was[old_count] = cursor_u32(&old);
-		if (!removed(e, was[old_count]))
+	while (cursor_left(&old) >= community_size(kind) && old_count < COMMUNITIES_MAX / 2) {
+		was[old_count] = community_read(kind, &old);
+		if (!removed(e, &was[old_count]))
 			list[n++] = was[old_count];
 		old_count++;
 	}
 	for (size_t i = 0; i < e->add_count && n < COMMUNITIES_MAX; i++)
-		list[n++] = e->add[i];
+		if (e->add[i].kind == kind)
+			list[n++] = e->add[i];
 	n = sort_unique(list, n);
 	*same = n == sort_unique(was, old_count);
 	for (size_t i = 0; i < n && *same; i++)
-		*same = holds(was, n, list[i]);
+		*same = holds(was, n, &list[i]);
 	return n;
 }
 
-static void note_well_known(struct bgp_attrs *set, const uint32_t *list, size_t n)
+static void note_well_known(struct bgp_attrs *set, const struct community *list, size_t n)
 {
-	set->no_export = holds(list, n, NO_EXPORT) || holds(list, n, NO_EXPORT_SUBCONFED);
-	set->no_advertise = holds(list, n, NO_ADVERTISE);
+	static const struct community no_export = {COMMUNITY_STANDARD, {NO_EXPORT}};
+	static const struct community no_advertise = {COMMUNITY_STANDARD, {NO_ADVERTISE}};
+	static const struct community no_subconfed = {COMMUNITY_STANDARD, {NO_EXPORT_SUBCONFED}};
+	set->no_export = holds(list, n, &no_export) || holds(list, n, &no_subconfed);
+	set->no_advertise = holds(list, n, &no_advertise);
 }
 
-static void edit_communities(struct editor *ed, const struct bgp_attr_item *old)
+static bool touches(const struct bgp_attr_edit *e, enum community_kind kind)
+{
+	bool yes = e->replace >> kind & 1;
+	for (size_t i = 0; i < e->add_count && !yes; i++)
+		yes = e->add[i].kind == kind;
+	for (size_t i = 0; i < e->remove_count && !yes; i++)
+		yes = e->remove[i].value.kind == kind;
+	return yes;
+}
+
+static void edit_communities(struct editor *ed, enum community_kind kind, const struct bgp_attr_item *old)
 {
 	enum { FLAGS = BGP_FLAG_OPTIONAL | BGP_FLAG_TRANSITIVE };
-	uint32_t list[COMMUNITIES_MAX];
-	uint8_t bytes[sizeof list];
+	struct community list[COMMUNITIES_MAX];
+	uint8_t bytes[WIRE_MAX];
 	struct writer w = writer_of(bytes, sizeof bytes);
-	bool same;
-	size_t n = edited_communities(ed->edit, old ? old->value : cursor_of(bytes, 0), list, &same);
+	bool same = true;
+	size_t n = 0;
+	if (touches(ed->edit, kind))
+		n = edited_communities(ed->edit, kind, old ? old->value : cursor_of(bytes, 0), list, &same);
 	if (same) { /* in the order in which they came */
 		keep(ed, old);
 		return;
 	}
-	note_well_known(&ed->set, list, n);
+	if (kind == COMMUNITY_STANDARD)
+		note_well_known(&ed->set, list, n);
 	for (size_t i = 0; i < n; i++)
-		writer_u32(&w, list[i]);
+		community_write(&list[i], &w);
+	ed->w.failed |= !writer_ok(&w);
 	if (n)
-		bgp_attr_put(&ed->w, old ? old->flags & 0xf0 : FLAGS, BGP_ATTR_COMMUNITIES, bytes, writer_len(&w));
+		bgp_attr_put(&ed->w, old ? old->flags & 0xf0 : FLAGS, bgp_attr_of_community(kind), bytes, writer_len(&w));
+}
+
+static void edit_standard(struct editor *ed, const struct bgp_attr_item *old)
+{
+	edit_communities(ed, COMMUNITY_STANDARD, old);
+}
+
+static void edit_extended(struct editor *ed, const struct bgp_attr_item *old)
+{
+	edit_communities(ed, COMMUNITY_EXTENDED, old);
+}
+
+static void edit_large(struct editor *ed, const struct bgp_attr_item *old)
+{
+	edit_communities(ed, COMMUNITY_LARGE, old);
 }
 
 static void edit_otc(struct editor *ed, const struct bgp_attr_item *old)
@@ -210,9 +243,10 @@ static const struct {
 	uint8_t code;
 	edit_fn *edit;
 } edits[] = {
-	{BGP_ATTR_AS_PATH, edit_as_path},       {BGP_ATTR_NEXT_HOP, edit_next_hop},       {BGP_ATTR_MED, edit_med},
-	{BGP_ATTR_LOCAL_PREF, edit_local_pref}, {BGP_ATTR_COMMUNITIES, edit_communities},
-	{BGP_ATTR_OTC, edit_otc},
+	{BGP_ATTR_AS_PATH, edit_as_path},         {BGP_ATTR_NEXT_HOP, edit_next_hop},
+	{BGP_ATTR_MED, edit_med},                 {BGP_ATTR_LOCAL_PREF, edit_local_pref},
+	{BGP_ATTR_COMMUNITIES, edit_standard},    {BGP_ATTR_EXT_COMMUNITIES, edit_extended},
+	{BGP_ATTR_LARGE_COMMUNITIES, edit_large}, {BGP_ATTR_OTC, edit_otc},
 };
 enum { EDITS = sizeof edits / sizeof *edits };
 
@@ -251,6 +285,8 @@ struct bgp_attrs *bgp_attrs_edit(struct bgp_attrs *a, const struct bgp_attr_edit
 	ed.old = a;
 	ed.edit = e;
 	ed.set = *a;
+	if (e->has_weight)
+		ed.set.weight = e->weight;
 	ed.w = writer_of(ed.bytes, sizeof ed.bytes);
 	while (bgp_attr_next(&block, &item)) {
 		insert_before(&ed, &next, item.code);

@@ -44,6 +44,8 @@ struct bgp_attr_item {
 bool bgp_attr_next(struct cursor *block, struct bgp_attr_item *out);
 /* The value of the first attribute with this code; empty where there is none. */
 struct cursor bgp_attrs_value(const struct bgp_attrs *a, uint8_t code);
+/* Where the communities of a kind are. */
+enum bgp_attr_code bgp_attr_of_community(enum community_kind kind);
 /* Header with the shortest length form, and the value. */
 void bgp_attr_put(struct writer *w, uint8_t flags, uint8_t code, const void *value, size_t len);
 
@@ -51,7 +53,7 @@ void bgp_attr_put(struct writer *w, uint8_t flags, uint8_t code, const void *val
  * is made. Owned reference. NULL: out of memory. */
 struct bgp_attrs *bgp_attrs_intern(struct bgp_attr_table *t, const struct bgp_attrs *like, const uint8_t *wire,
 				   size_t len);
-/* The set with this key if it is there, as an owned reference. */
+/* The set with this key, without a weight, if it is there, as an owned reference. */
 struct bgp_attrs *bgp_attrs_lookup(struct bgp_attr_table *t, uint8_t context, const struct addr *mp_next_hop,
 				   const uint8_t *wire, size_t len);
 

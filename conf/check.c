@@ -190,6 +190,17 @@ static void check_named(const struct check *k, const struct placed_peer *p, cons
 	peer_error(k, p, key, text);
 }
 
+/* A weight is for our own choice, and there is none in what goes out. */
+static void check_export_sets(const struct check *k, const struct placed_peer *p)
+{
+	const struct conf_rules *policy = conf_policy_find(k->conf, p->peer->export_policy);
+	for (size_t i = 0; policy && i < policy->rule_count; i++)
+		if (policy->rules[i].set.weight.given) {
+			peer_error(k, p, "export", "the policy has a rule that sets weight, which is for import only");
+			return;
+		}
+}
+
 /* "next-hop: self" on a route that comes in would send packets for it to ourselves. */
 static void check_import_sets(const struct check *k, const struct placed_peer *p)
 {
@@ -216,6 +227,7 @@ static void check_peer(const struct check *k, const struct placed_peer *p)
 	check_named(k, p, "import", p->peer->import_policy);
 	check_named(k, p, "export", p->peer->export_policy);
 	check_import_sets(k, p);
+	check_export_sets(k, p);
 }
 
 static void check_node(const struct check *k)

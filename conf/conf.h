@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "src/base/addr.h"
+#include "src/base/community.h"
 
 enum conf_asn_kind { CONF_ASN_NUMBER, CONF_ASN_EXTERNAL, CONF_ASN_INTERNAL };
 /* CONF_POLICY_UNSET: import takes what is inside cluster-cidrs or the directory; export sends pods */
@@ -54,17 +55,12 @@ struct conf_range {
 	uint8_t min, max;
 };
 
-/* A community where the bits in mask agree. */
-struct conf_community {
-	uint32_t value, mask;
-};
-
 struct conf_ranges {
 	struct conf_range *at;
 	size_t count;
 };
 struct conf_communities {
-	struct conf_community *at;
+	struct community_match *at;
 	size_t count;
 	bool given; /* also where it is empty */
 };
@@ -80,9 +76,9 @@ struct conf_optional {
 	bool given;
 	uint32_t value;
 };
-struct conf_lengths {
+struct conf_bounds {
 	bool given;
-	uint16_t min, max;
+	uint32_t min, max;
 };
 enum conf_family { CONF_FAMILY_ANY, CONF_FAMILY_IPV4, CONF_FAMILY_IPV6 };
 enum conf_source { CONF_SOURCE_ANY, CONF_SOURCE_LOCAL, CONF_SOURCE_BGP };
@@ -93,19 +89,20 @@ enum conf_next_hop { CONF_NEXT_HOP_KEPT, CONF_NEXT_HOP_SELF, CONF_NEXT_HOP_ADDRE
 struct conf_rule {
 	struct {
 		struct conf_ranges prefixes;
-		struct conf_communities community;
+		struct conf_communities any, all, none; /* communities: any, all or none of them */
+		struct conf_names as_path;              /* expressions (src/base/as_regex.h) */
 		struct conf_numbers origin_as;
 		struct conf_prefixes next_hop;
 		struct conf_names peer;
-		struct conf_lengths path_length;
+		struct conf_bounds path_length, local_pref, med;
 		enum conf_family family;
 		enum conf_source source;
 	} match;
 	struct {
-		struct conf_optional local_pref, med;
+		struct conf_optional local_pref, med, weight;
 		struct conf_numbers prepend; /* the numbers, or */
 		uint32_t prepend_own;        /* how often our own */
-		struct conf_communities add, remove, replace; /* mask is all ones but in remove */
+		struct conf_communities add, remove, replace; /* exact ones, but in remove */
 		enum conf_next_hop next_hop_kind;
 		struct addr next_hop;
 	} set;
@@ -114,9 +111,22 @@ struct conf_rule {
 
 struct conf_rules {
 	char *name;
-	char *text;  /* all that was written about it, for comparing */
+	char *text;  /* all that was written about it and in the sets that it uses, for comparing */
 	struct conf_rule *rules;
 	size_t rule_count;
+};
+
+/* A list with a name, which rules use as $NAME. Items are struct conf_range, struct community_match or char *; rules
+ * have copies. */
+struct conf_set {
+	char *name;
+	uint64_t print[2]; /* a fingerprint, for comparing */
+	void *at;
+	size_t count;
+};
+struct conf_sets {
+	struct conf_set *at;
+	size_t count;
 };
 
 struct conf {
@@ -134,6 +144,10 @@ struct conf {
 	} pods;
 	struct conf_peer *peers;
 	size_t peer_count;
+	struct {
+		struct conf_sets prefixes, communities, as_paths;
+		size_t copied;            /* items, in all rules; limited */
+	} sets;
 	struct conf_rules *policies;
 	size_t policy_count;
 	struct {

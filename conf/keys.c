@@ -8,7 +8,13 @@
 #define POLICY(m) .offset = offsetof(struct conf_rules, m), .size = sizeof(((struct conf_rules *)NULL)->m)
 #define RULE(m) .offset = offsetof(struct conf_rule, m), .size = sizeof(((struct conf_rule *)NULL)->m)
 #define RULES "policies[].rules[]"
-#define COMMUNITY "64512:100, or no-export, no-advertise, graceful-shutdown or blackhole"
+#define COMMUNITY "64512:100, a well-known name such as no-export, 64512:1:2 (large), or rt:64512:100, ro:, lb: or 0x and 16 digits (extended)"
+#define COMMUNITY_PATTERN COMMUNITY "; * for any number"
+#define COMMUNITIES \
+	.min = 1, .expected = "a list of communities such as [\"64512:100\", \"rt:64513:*\", $fabric]", .item = COMMUNITY_PATTERN
+#define RANGE "a prefix, and behind it le LENGTH, ge LENGTH or both, such as \"10.0.0.0/8 ge 16 le 24\""
+#define AS_PATH "an AS path expression such as \"64512 (64900|64901)$\""
+#define BOUNDS(most) "a number up to " most ", or le N, ge N or both, such as \"ge 2 le 5\""
 #define SECTION .type = CONF_KEY_MAP, .expected = "a map (key: value)"
 #define NAME_RULE "1 to 63 letters, digits, dots, dashes or underscores that start with a letter or a digit"
 #define CIDRS                                                                    \
@@ -108,6 +114,14 @@ const struct conf_key conf_keys[] = {
 	LATER("mesh.enabled", "whether"),
 	LATER("mesh.asn", "the nodes' AS"),
 
+	{"sets", SECTION, .help = "lists with names, which the lists of rules use as $NAME"},
+	{"sets.prefixes", CONF_KEY_SETS, .expected = "a map of names and lists such as {fabric: [\"10.0.0.0/8 le 24\"]}",
+	 .item = RANGE, .otherwise = "none", TOP(sets.prefixes), .help = "for match.prefixes"},
+	{"sets.communities", CONF_KEY_COMMUNITY_SETS, .min = 1, .expected = "a map of names and lists such as {scrub: [\"64512:*\"]}",
+	 .item = COMMUNITY_PATTERN, .otherwise = "none", TOP(sets.communities),
+	 .help = "for match.community and its likes, and for set.community"},
+	{"sets.as-paths", CONF_KEY_AS_PATH_SETS, .expected = "a map of names and lists such as {private: [\"[64512-65534]\"]}",
+	 .item = AS_PATH, .otherwise = "none", TOP(sets.as_paths), .help = "for match.as-path"},
 	{"policies", CONF_KEY_POLICIES, .expected = "a list of policies, each a map that starts with \"- \"", .otherwise = "none",
 	 .help = "policies of your own for import and export"},
 	{"policies[].name", CONF_KEY_NAME, .expected = NAME_RULE, .otherwise = "none; needed", POLICY(name),
@@ -116,15 +130,24 @@ const struct conf_key conf_keys[] = {
 	 .otherwise = "none: everything is rejected", .help = "in order; what none of them accepts is rejected"},
 	{RULES ".match", SECTION, .help = "which routes the rule is for: those for which everything here holds; all routes where it is left out"},
 	{RULES ".match.prefixes", CONF_KEY_RANGES, .expected = "a list of prefixes such as [10.244.0.0/16, \"10.0.0.0/8 ge 16 le 24\"]",
-	 .item = "a prefix, and behind it le LENGTH, ge LENGTH or both, such as \"10.0.0.0/8 ge 16 le 24\"", .otherwise = "any",
+	 .item = RANGE ", or $NAME of a set", .otherwise = "any",
 	 RULE(match.prefixes), .help = "one of them: the prefix itself, or with le or ge what is inside it and as long"},
-	{RULES ".match.community", CONF_KEY_COMMUNITIES, .min = 1, .expected = "a list of communities such as [\"64512:100\", \"64513:*\"]",
-	 .item = COMMUNITY "; * for any number", .otherwise = "any", RULE(match.community), .help = "the route has one of them"},
+	{RULES ".match.community", CONF_KEY_COMMUNITIES, COMMUNITIES, .otherwise = "any", RULE(match.any), .help = "the route has one of them"},
+	{RULES ".match.community-all", CONF_KEY_COMMUNITIES, COMMUNITIES, .otherwise = "any", RULE(match.all),
+	 .help = "the route has all of them"},
+	{RULES ".match.community-none", CONF_KEY_COMMUNITIES, COMMUNITIES, .otherwise = "any", RULE(match.none),
+	 .help = "the route has none of them"},
+	{RULES ".match.as-path", CONF_KEY_AS_PATHS, .expected = "a list of AS path expressions such as [\"^64512 .* [64900-64999]$\"]",
+	 .item = AS_PATH, .otherwise = "any", RULE(match.as_path), .help = "the path is as one of them says"},
 	{RULES ".match.origin-as", CONF_KEY_ASNS, .expected = "a list of AS numbers such as [64512]",
 	 .item = "an AS number from 1 to 4294967294", .otherwise = "any", RULE(match.origin_as),
 	 .help = "one of them is the AS that the route comes from, the last in its path"},
-	{RULES ".match.as-path-length", CONF_KEY_LENGTHS, .max = 65535, .expected = "a number, or le N, ge N or both, such as \"ge 2 le 5\"",
-	 .otherwise = "any", RULE(match.path_length), .help = "how many AS numbers are in its path"},
+	{RULES ".match.as-path-length", CONF_KEY_BOUNDS, .max = 65535, .expected = BOUNDS("65535"), .otherwise = "any",
+	 RULE(match.path_length), .help = "how many AS numbers are in its path"},
+	{RULES ".match.local-pref", CONF_KEY_BOUNDS, .max = UINT32_MAX, .expected = BOUNDS("4294967295"), .otherwise = "any",
+	 RULE(match.local_pref), .help = "its LOCAL_PREF, also as a rule above has set it"},
+	{RULES ".match.med", CONF_KEY_BOUNDS, .max = UINT32_MAX, .expected = BOUNDS("4294967295"), .otherwise = "any",
+	 RULE(match.med), .help = "its MULTI_EXIT_DISC; none counts as 0"},
 	{RULES ".match.next-hop", CONF_KEY_NETWORKS, .expected = "a list of prefixes such as [10.0.7.0/24]",
 	 .item = "a prefix such as 10.0.7.0/24", .otherwise = "any", RULE(match.next_hop), .help = "its next hop is inside one of them"},
 	{RULES ".match.peer", CONF_KEY_NAMES, .expected = "a list of peers' names such as [tor-a]", .item = NAME_RULE,
@@ -136,6 +159,9 @@ const struct conf_key conf_keys[] = {
 	{RULES ".set", SECTION, .help = "what the rule changes"},
 	{RULES ".set.local-pref", CONF_KEY_OPTIONAL, .max = UINT32_MAX, .expected = "a number from 0 to 4294967295",
 	 .otherwise = "as it is", RULE(set.local_pref), .help = "LOCAL_PREF; the highest wins"},
+	{RULES ".set.weight", CONF_KEY_OPTIONAL, .max = 65535, .expected = "a number from 0 to 65535",
+	 .otherwise = "as it is (0)", RULE(set.weight),
+	 .help = "the highest wins, before LOCAL_PREF is looked at, on this node alone: it is never sent; for import only"},
 	{RULES ".set.med", CONF_KEY_OPTIONAL, .max = UINT32_MAX, .expected = "a number from 0 to 4294967295",
 	 .otherwise = "as it is", RULE(set.med), .help = "MULTI_EXIT_DISC; an export policy's goes to external peers too"},
 	{RULES ".set.prepend", CONF_KEY_PREPEND, .max = 64, .expected = "a number from 1 to 64, or a list of up to 64 AS numbers such as [64701, 64701]",
@@ -144,10 +170,11 @@ const struct conf_key conf_keys[] = {
 	{RULES ".set.community", SECTION, .help = "changes to the communities"},
 	{RULES ".set.community.add", CONF_KEY_COMMUNITIES, .expected = "a list of communities such as [\"64512:100\"]",
 	 .item = COMMUNITY, .otherwise = "none", RULE(set.add), .help = "put there"},
-	{RULES ".set.community.remove", CONF_KEY_COMMUNITIES, .min = 1, .expected = "a list of communities such as [\"64512:*\"]",
-	 .item = COMMUNITY "; * for any number", .otherwise = "none", RULE(set.remove), .help = "taken away, before those of add are put there"},
+	{RULES ".set.community.remove", CONF_KEY_COMMUNITIES, .min = 1, .expected = "a list of communities such as [\"64512:*\", $scrub]",
+	 .item = COMMUNITY_PATTERN, .otherwise = "none", RULE(set.remove), .help = "taken away, before those of add are put there"},
 	{RULES ".set.community.replace", CONF_KEY_COMMUNITIES, .expected = "a list of communities such as [\"64512:100\"], or [] for none",
-	 .item = COMMUNITY, .otherwise = "not", RULE(set.replace), .help = "instead of all that were there"},
+	 .item = COMMUNITY, .otherwise = "not", RULE(set.replace),
+	 .help = "instead of all that were there of the same kinds (standard, extended, large); []: instead of all"},
 	{RULES ".set.next-hop", CONF_KEY_NEXT_HOP, .expected = "self or a unicast address", .otherwise = "as it is", RULE(set.next_hop),
 	 .help = "self: our own address, for export only; an address is for routes of its family"},
 	{RULES ".action", CONF_KEY_WORD, .expected = "accept, reject or next", .words = {"accept", "reject", "next"},

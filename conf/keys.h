@@ -36,7 +36,11 @@ enum conf_key_type {
 	CONF_KEY_ASNS,
 	CONF_KEY_NETWORKS,   /* prefixes of any length and kind */
 	CONF_KEY_NAMES,
-	CONF_KEY_LENGTHS,    /* "ge 2 le 5", at most max */
+	CONF_KEY_BOUNDS,     /* "ge 2 le 5", at most max */
+	CONF_KEY_AS_PATHS,   /* expressions */
+	CONF_KEY_SETS,       /* a map of names and lists: of prefixes, */
+	CONF_KEY_COMMUNITY_SETS,
+	CONF_KEY_AS_PATH_SETS,
 	CONF_KEY_WORD,       /* one of words, as an enum that begins with "not given" */
 	CONF_KEY_OPTIONAL,   /* a number min..max, or not given */
 	CONF_KEY_PREPEND,    /* AS numbers, or how often our own, at most max */
@@ -68,8 +72,9 @@ const char *conf_key_suggest(const char *schema, const char *key);
 /* A sentence for a key that asks for what is no key here, or NULL. */
 const char *conf_key_advice(const char *key);
 
-/* values.c: reads t into the key's field inside base, or adds errors. Sections are not its job. */
-void conf_value_set(const struct conf_key *key, const struct conf_tree *t, const char *path, void *base,
+/* values.c: reads t into the key's field inside base, or adds errors. Sections are not its job. conf: the whole, where
+ * values may name what is elsewhere in it. */
+void conf_value_set(const struct conf_key *key, const struct conf_tree *t, const char *path, void *base, struct conf *conf,
 		    struct conf_errors *errors);
 bool conf_name_ok(const char *name);
 
@@ -81,6 +86,10 @@ void conf_check(const struct conf *c, const struct conf_tree *root, struct conf_
 typedef void conf_secrets_fn(struct conf *c, const struct conf_tree *root, struct conf_errors *errors);
 struct conf *conf_load_text_with(const char *text, size_t len, const char *hostname, conf_secrets_fn *read_secrets,
 				 struct conf_errors *errors);
+
+/* sets.c: a policy's text together with that of the sets it uses, to be freed; the sets' end. */
+char *conf_policy_text(const struct conf *c, const struct conf_tree *policy);
+void conf_sets_free(struct conf *c);
 
 /* policies.c: the same for policies, and their end. */
 void conf_check_policies(const struct conf *c, const struct conf_tree *root, struct conf_errors *errors);

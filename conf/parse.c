@@ -35,7 +35,7 @@ static void fill_defaults(const char *schema, void *base)
 			continue;
 		struct conf_tree *t = conf_tree_new(CONF_TREE_SCALAR, (struct conf_place){0, 0});
 		t->text = conf_copy(k->value);
-		conf_value_set(k, t, k->path, base, &none);
+		conf_value_set(k, t, k->path, base, NULL, &none);
 		conf_tree_free(t);
 	}
 	conf_errors_fini(&none);
@@ -81,7 +81,8 @@ struct list_of {
 /* A member of the array for each item, also for a broken one: indices must agree. before, where given, is told of each
  * member before it is read. */
 static void read_list(const struct walk *w, const struct list_of *of, const struct conf_tree *list, const char *path,
-		      void *array, size_t *count, void (*before)(void *member, const struct conf_tree *t))
+		      void *array, size_t *count,
+		      void (*before)(const struct conf *c, void *member, const struct conf_tree *t))
 {
 	char item_path[PATH_MAX_TEXT];
 	for (const struct conf_tree *t = list->first; t; t = t->next) {
@@ -89,16 +90,17 @@ static void read_list(const struct walk *w, const struct list_of *of, const stru
 		snprintf(item_path, sizeof item_path, "%.100s[%zu]", path, (*count)++);
 		struct walk inner = {w->conf, w->errors, of->schema, item_path, member};
 		if (before)
-			before(member, t);
+			before(w->conf, member, t);
 		fill_defaults(of->schema, member);
 		if (expect_kind(w, t, CONF_TREE_MAP, item_path, of->item))
 			read_map(&inner, t);
 	}
 }
 
-static void before_peer(void *member, const struct conf_tree *t)
+static void before_peer(const struct conf *c, void *member, const struct conf_tree *t)
 {
 	struct conf_peer *peer = member;
+	(void)c;
 	peer->ipv4 = peer->ipv6 = true;
 	peer->line = t->at.line;
 }
@@ -111,9 +113,9 @@ static void read_peers(const struct walk *w, const struct conf_tree *list, const
 	read_list(w, &of, list, path, c->peers, &c->peer_count, before_peer);
 }
 
-static void before_policy(void *member, const struct conf_tree *t)
+static void before_policy(const struct conf *c, void *member, const struct conf_tree *t)
 {
-	((struct conf_rules *)member)->text = conf_tree_text(t);
+	((struct conf_rules *)member)->text = conf_policy_text(c, t);
 }
 
 static void read_policies(const struct walk *w, const struct conf_tree *list, const char *path)
@@ -178,7 +180,7 @@ static void read_member(const struct walk *w, const struct conf_tree *t)
 	else if (list_reader(key->type))
 		read_list_member(w, key, t, path);
 	else
-		conf_value_set(key, t, path, w->base, w->errors);
+		conf_value_set(key, t, path, w->base, w->conf, w->errors);
 }
 
 static bool is_duplicate(const struct walk *w, const struct conf_tree *map, const struct conf_tree *t)
@@ -224,13 +226,14 @@ static void fill_derived(struct conf *c, const struct conf_tree *root, const cha
 			c->peers[i].name = conf_copy(addr_format(&c->peers[i].address, address));
 }
 
-static struct conf *conf_from_tree(const struct conf_tree *root, const char *hostname, conf_secrets_fn *read_secrets,
+static struct conf *conf_from_tree(struct conf_tree *root, const char *hostname, conf_secrets_fn *read_secrets,
 				   struct conf_errors *errors)
 {
 	struct conf *c = conf_grab(1, sizeof *c);
 	struct walk top = {c, errors, "", "", c};
 	fill_defaults("", c);
-	if (expect_kind(&top, root, CONF_TREE_MAP, "", "a map with node, pods, peers, policies, kernel, control or paths")) {
+	conf_tree_to_front(root, "sets"); /* policies use them */
+	if (expect_kind(&top, root, CONF_TREE_MAP, "", "a map with node, pods, peers, policies, sets, kernel, control or paths")) {
 		read_map(&top, root);
 		fill_derived(c, root, hostname, errors);
 		conf_check(c, root, errors);
@@ -278,6 +281,7 @@ void conf_free(struct conf *c)
 		free_peer(&c->peers[i]);
 	free(c->peers);
 	conf_policies_free(c->policies, c->policy_count);
+	conf_sets_free(c);
 	free(c->node.name);
 	free(c->node.addresses);
 	free(c->pods.cidrs.at);

@@ -101,13 +101,21 @@ const struct conf_rules *conf_policy_find(const struct conf *c, const char *name
 	return NULL;
 }
 
+static void names_fini(struct conf_names *n)
+{
+	for (size_t i = 0; i < n->count; i++)
+		free(n->at[i]);
+	free(n->at);
+}
+
 static void rule_fini(struct conf_rule *r)
 {
-	for (size_t i = 0; i < r->match.peer.count; i++)
-		free(r->match.peer.at[i]);
-	free(r->match.peer.at);
+	names_fini(&r->match.peer);
+	names_fini(&r->match.as_path);
 	free(r->match.prefixes.at);
-	free(r->match.community.at);
+	free(r->match.any.at);
+	free(r->match.all.at);
+	free(r->match.none.at);
 	free(r->match.origin_as.at);
 	free(r->match.next_hop.at);
 	free(r->set.prepend.at);

@@ -5,24 +5,61 @@
 #include <string.h>
 
 #include "conf/value.h"
+#include "src/base/as_regex.h"
 
-/* Calls one() for each item of the list; one() puts what it makes of it at the place for the next, and tells whether
- * it did. The array (of items of size) is the caller's; *count is how many were made. */
-static void *read_items(const struct value *v, size_t size, size_t *count, bool (*one)(const struct value *item, void *out))
+struct items {
+	char *at;
+	size_t count, room;
+};
+
+static void *next_place(struct items *l, const struct list_kind *kind)
 {
-	char path[128], *at = conf_grab(v->tree->count, size);
+	if (l->count == l->room) {
+		l->room = 2 * l->room + 1;
+		l->at = realloc(l->at, l->room * kind->size);
+		if (!l->at)
+			abort();
+	}
+	return l->at + l->count * kind->size;
+}
+
+/* A copy of each item of the set. */
+static void take_set(struct items *l, const struct value *item, const struct list_kind *kind)
+{
+	const struct conf_set *set = conf_set_named(item, kind);
+	for (size_t i = 0; set && i < set->count; i++) {
+		const void *from = (const char *)set->at + i * kind->size;
+		void *to = next_place(l, kind);
+		if (kind->fits && !kind->fits(item, from))
+			return;
+		if (kind->texts)
+			*(char **)to = conf_copy(*(char *const *)from);
+		else
+			memcpy(to, from, kind->size);
+		l->count++;
+	}
+}
+
+void *conf_read_items(const struct value *v, const struct list_kind *kind, size_t *count)
+{
+	char path[128];
 	size_t i = 0;
-	*count = 0;
+	struct items l = {conf_grab(v->tree->count, kind->size), 0, v->tree->count};
 	for (const struct conf_tree *t = v->tree->first; t; t = t->next) {
 		struct value item = conf_item_of(v, t, i++, path);
-		if (conf_item_sound(&item) && one(&item, at + *count * size))
-			++*count;
+		if (!conf_item_sound(&item))
+			continue;
+		if (kind->sets && conf_names_set(&item))
+			take_set(&l, &item, kind);
+		else if (kind->one(&item, next_place(&l, kind)))
+			l.count++;
 	}
-	return at;
+	*count = l.count;
+	return l.at;
 }
 
 /* An empty list would match nothing. */
-static bool filled_list(const struct value *v)
+bool conf_filled_list(const struct value *v)
 {
 	if (!conf_list(v))
 		return false;
@@ -106,11 +143,14 @@ static bool read_range(const struct value *v, void *out)
 	return true;
 }
 
+const struct list_kind conf_ranges_kind = {
+	.size = sizeof(struct conf_range), .sets = offsetof(struct conf, sets.prefixes), .one = read_range};
+
 void conf_set_ranges(const struct value *v)
 {
 	struct conf_ranges *field = v->field;
-	if (filled_list(v))
-		field->at = read_items(v, sizeof *field->at, &field->count, read_range);
+	if (conf_filled_list(v))
+		field->at = conf_read_items(v, &conf_ranges_kind, &field->count);
 }
 
 static bool read_network_item(const struct value *v, void *out)
@@ -121,66 +161,45 @@ static bool read_network_item(const struct value *v, void *out)
 void conf_set_networks(const struct value *v)
 {
 	struct conf_prefixes *field = v->field;
-	if (filled_list(v))
-		field->at = read_items(v, sizeof *field->at, &field->count, read_network_item);
+	static const struct list_kind kind = {.size = sizeof *field->at, .one = read_network_item};
+	if (conf_filled_list(v))
+		field->at = conf_read_items(v, &kind, &field->count);
 }
 
 /* --- communities */
 
-/* One half: a number, or * for any. */
-static bool read_half(const char *text, size_t len, struct conf_community *c, unsigned shift)
-{
-	char digits[8] = "";
-	uint64_t n;
-	if (len >= sizeof digits)
-		return false;
-	memcpy(digits, text, len);
-	if (strcmp(digits, "*") == 0)
-		return true;
-	if (!conf_number_from(digits, &n) || n > 0xffff)
-		return false;
-	c->value |= (uint32_t)n << shift;
-	c->mask |= 0xffffu << shift;
-	return true;
-}
-
-static bool read_halves(const char *text, struct conf_community *c)
-{
-	const char *colon = strchr(text, ':');
-	*c = (struct conf_community){0, 0};
-	return colon && read_half(text, (size_t)(colon - text), c, 16) && read_half(colon + 1, strlen(colon + 1), c, 0);
-}
-
 static bool read_community(const struct value *v, void *out)
 {
-	static const struct {
-		const char *name;
-		uint32_t value;
-	} names[] = {{"no-export", 0xffffff01},
-		     {"no-advertise", 0xffffff02},
-		     {"graceful-shutdown", 0xffff0000},
-		     {"blackhole", 0xffff029a}};
-	struct conf_community *c = out;
+	struct community_match *m = out;
 	const char *text = conf_is_scalar(v) ? v->tree->text : "";
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		if (strcmp(text, names[i].name) == 0) {
-			*c = (struct conf_community){names[i].value, UINT32_MAX};
-			return true;
-		}
-	}
-	if (read_halves(text, c) && (c->mask == UINT32_MAX || v->key->min))
+	if (community_parse(text, m) && (community_is_exact(m) || v->key->min))
 		return true;
 	conf_mismatch(v, strchr(text, '*') && !v->key->min ? ": no * here" : "");
 	return false;
 }
 
+/* What is put into routes must be whole. */
+static bool community_fits(const struct value *item, const void *from)
+{
+	if (item->key->min || community_is_exact(from))
+		return true;
+	conf_error_add(item->errors, item->tree->at, item->path, "the set %s has a community with *, expected whole ones only here",
+		       item->tree->text);
+	return false;
+}
+
+const struct list_kind conf_communities_kind = {.size = sizeof(struct community_match),
+						.sets = offsetof(struct conf, sets.communities),
+						.one = read_community,
+						.fits = community_fits};
+
 void conf_set_communities(const struct value *v)
 {
 	struct conf_communities *field = v->field;
 	bool may_be_empty = strstr(v->key->expected, "[]");
-	if (!(may_be_empty ? conf_list(v) : filled_list(v)))
+	if (!(may_be_empty ? conf_list(v) : conf_filled_list(v)))
 		return;
-	field->at = read_items(v, sizeof *field->at, &field->count, read_community);
+	field->at = conf_read_items(v, &conf_communities_kind, &field->count);
 	field->given = true;
 }
 
@@ -194,8 +213,9 @@ static bool read_asn(const struct value *v, void *out)
 void conf_set_asns(const struct value *v)
 {
 	struct conf_numbers *field = v->field;
-	if (filled_list(v))
-		field->at = read_items(v, sizeof *field->at, &field->count, read_asn);
+	static const struct list_kind kind = {.size = sizeof *field->at, .one = read_asn};
+	if (conf_filled_list(v))
+		field->at = conf_read_items(v, &kind, &field->count);
 }
 
 void conf_set_prepend(const struct value *v)
@@ -212,10 +232,10 @@ void conf_set_prepend(const struct value *v)
 	}
 }
 
-void conf_set_lengths(const struct value *v)
+void conf_set_bounds(const struct value *v)
 {
 	char words[WORDS_MAX][WORD_MAX];
-	struct conf_lengths *field = v->field;
+	struct conf_bounds *field = v->field;
 	struct bounds b = {0};
 	unsigned n = conf_is_scalar(v) && !v->tree->fault ? split(v->tree->text, words) : 0;
 	if (n == 1 && conf_number_from(words[0], &b.le))
@@ -224,9 +244,37 @@ void conf_set_lengths(const struct value *v)
 		n = 0;
 	uint64_t min = b.has_ge ? b.ge : 0, max = b.has_le ? b.le : v->key->max;
 	if (n == 0 || min > max || max > v->key->max)
-		conf_mismatch(v, n ? ": the numbers must be in order and at most 65535" : "");
+		conf_mismatch(v, n ? ": the numbers must be in order" : "");
 	else
-		*field = (struct conf_lengths){true, (uint16_t)min, (uint16_t)max};
+		*field = (struct conf_bounds){true, (uint32_t)min, (uint32_t)max};
+}
+
+static bool read_as_path(const struct value *v, void *out)
+{
+	char found[CONF_QUOTE_MAX + 32];
+	struct as_regex_error error;
+	if (!conf_is_scalar(v)) {
+		conf_mismatch(v, "; in quotes");
+		return false;
+	}
+	struct as_regex *r = as_regex_compile(v->tree->text, &error);
+	if (r)
+		*(char **)out = conf_copy(v->tree->text);
+	else
+		conf_error_add(v->errors, v->tree->at, v->path, "found %s, at its column %u: %s", conf_tree_describe(v->tree, found),
+			       error.column, error.text);
+	as_regex_free(r);
+	return r;
+}
+
+const struct list_kind conf_as_paths_kind = {
+	.size = sizeof(char *), .texts = true, .sets = offsetof(struct conf, sets.as_paths), .one = read_as_path};
+
+void conf_set_as_paths(const struct value *v)
+{
+	struct conf_names *field = v->field;
+	if (conf_filled_list(v))
+		field->at = conf_read_items(v, &conf_as_paths_kind, &field->count);
 }
 
 /* --- the rest */
@@ -244,8 +292,9 @@ static bool read_name(const struct value *v, void *out)
 void conf_set_names(const struct value *v)
 {
 	struct conf_names *field = v->field;
-	if (filled_list(v))
-		field->at = read_items(v, sizeof *field->at, &field->count, read_name);
+	static const struct list_kind kind = {.size = sizeof *field->at, .texts = true, .one = read_name};
+	if (conf_filled_list(v))
+		field->at = conf_read_items(v, &kind, &field->count);
 }
 
 /* The field is an enum: 0 is "not given", then the words in order. */

@@ -66,6 +66,25 @@ const struct conf_tree *conf_tree_given(const struct conf_tree *t, const char *k
 	return c && c->kind != CONF_TREE_NULL ? c : NULL;
 }
 
+void conf_tree_to_front(struct conf_tree *t, const char *key)
+{
+	struct conf_tree **link = &t->first, *last = NULL, *found;
+	if (t->kind != CONF_TREE_MAP)
+		return;
+	while (*link && strcmp((*link)->key, key) != 0) {
+		last = *link;
+		link = &last->next;
+	}
+	if (!*link || !last)
+		return;
+	found = *link;
+	*link = found->next;
+	if (!found->next)
+		t->last = last;
+	found->next = t->first;
+	t->first = found;
+}
+
 /* Appends text with its length before it, so that nothing in it can be taken for structure. */
 static void append(char **out, size_t *len, char kind, const char *text)
 {

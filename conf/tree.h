@@ -41,6 +41,9 @@ const struct conf_tree *conf_tree_find(const struct conf_tree *t, const char *ke
 /* The same, but a member that says null counts as not there. */
 const struct conf_tree *conf_tree_given(const struct conf_tree *t, const char *key);
 
+/* The first member called key becomes the first of all. */
+void conf_tree_to_front(struct conf_tree *t, const char *key);
+
 /* All that is in t, in one text that no other tree has; to be freed. */
 char *conf_tree_text(const struct conf_tree *t);
 

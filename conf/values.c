@@ -453,14 +453,16 @@ static void (*const setters[])(const struct value *v) = {
     [CONF_KEY_RANGES] = conf_set_ranges,
     [CONF_KEY_COMMUNITIES] = conf_set_communities,
     [CONF_KEY_ASNS] = conf_set_asns,	[CONF_KEY_NETWORKS] = conf_set_networks,
-    [CONF_KEY_NAMES] = conf_set_names,	[CONF_KEY_LENGTHS] = conf_set_lengths,
+    [CONF_KEY_NAMES] = conf_set_names,	[CONF_KEY_BOUNDS] = conf_set_bounds,
+    [CONF_KEY_AS_PATHS] = conf_set_as_paths, [CONF_KEY_SETS] = conf_set_range_sets,
+    [CONF_KEY_COMMUNITY_SETS] = conf_set_community_sets, [CONF_KEY_AS_PATH_SETS] = conf_set_as_path_sets,
     [CONF_KEY_WORD] = conf_set_word,	[CONF_KEY_OPTIONAL] = conf_set_optional,
     [CONF_KEY_PREPEND] = conf_set_prepend, [CONF_KEY_NEXT_HOP] = conf_set_next_hop,
 };
 
-void conf_value_set(const struct conf_key *key, const struct conf_tree *t, const char *path, void *base,
+void conf_value_set(const struct conf_key *key, const struct conf_tree *t, const char *path, void *base, struct conf *conf,
 		    struct conf_errors *errors)
 {
-	struct value v = {key, t, path, errors, base, (char *)base + key->offset, false};
+	struct value v = {key, t, path, errors, conf, base, (char *)base + key->offset, false};
 	setters[key->type](&v);
 }

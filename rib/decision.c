@@ -16,6 +16,11 @@ static uint64_t not_local(const struct rib_path *p)
 	return p->source->kind != RIB_SOURCE_LOCAL;
 }
 
+static uint64_t low_weight(const struct rib_path *p)
+{
+	return UINT16_MAX - p->attrs->weight;
+}
+
 static uint64_t low_preference(const struct rib_path *p)
 {
 	return UINT32_MAX - p->attrs->local_pref;
@@ -72,6 +77,7 @@ static uint64_t path_id(const struct rib_path *p)
 static const struct rule rules[] = {
 	{"", NULL, NULL},
 	{"own route", not_local, NULL},
+	{"weight", low_weight, NULL},
 	{"local preference", low_preference, NULL},
 	{"AS path length", path_length, NULL},
 	{"origin", origin, NULL},
@@ -85,7 +91,7 @@ static const struct rule rules[] = {
 	{"path ID", path_id, NULL},
 };
 
-enum { RULE_COUNT = sizeof rules / sizeof *rules, FIRST_TIE_BREAK = 7 };
+enum { RULE_COUNT = sizeof rules / sizeof *rules, FIRST_TIE_BREAK = 8 };
 
 const char *rib_decision_rule(unsigned lost_by)
 {

@@ -43,9 +43,33 @@ static bool match_peer(const struct rib_rule *r, const struct view *v)
 	return r->peer_count == 0;
 }
 
+static bool within(const struct rib_bounds *b, uint32_t n)
+{
+	return !b->given || (n >= b->min && n <= b->max);
+}
+
 static bool match_path_length(const struct rib_rule *r, const struct view *v)
 {
-	return !r->has_path_length || (v->attrs->as_count >= r->path_min && v->attrs->as_count <= r->path_max);
+	return within(&r->path_length, v->attrs->as_count);
+}
+
+static bool match_local_pref(const struct rib_rule *r, const struct view *v)
+{
+	return within(&r->local_pref, v->attrs->local_pref);
+}
+
+/* None counts as 0, as in the decision. */
+static bool match_med(const struct rib_rule *r, const struct view *v)
+{
+	return within(&r->med, v->attrs->has_med ? v->attrs->med : 0);
+}
+
+static bool match_as_path(const struct rib_rule *r, const struct view *v)
+{
+	for (size_t i = 0; i < r->as_path_count; i++)
+		if (bgp_attrs_path_matches(v->attrs, r->as_paths[i]))
+			return true;
+	return r->as_path_count == 0;
 }
 
 /* Our own routes have no origin AS yet. */
@@ -66,15 +90,29 @@ static bool match_next_hop(const struct rib_rule *r, const struct view *v)
 	return r->next_hop_count == 0;
 }
 
-static bool match_community(const struct rib_rule *r, const struct view *v)
+static bool match_any_community(const struct rib_rule *r, const struct view *v)
 {
-	return r->community_count == 0 || bgp_attrs_has_community(v->attrs, r->communities, r->community_count);
+	return r->any.count == 0 || bgp_attrs_has_community(v->attrs, r->any.at, r->any.count);
+}
+
+static bool match_all_communities(const struct rib_rule *r, const struct view *v)
+{
+	for (size_t i = 0; i < r->all.count; i++)
+		if (!bgp_attrs_has_community(v->attrs, &r->all.at[i], 1))
+			return false;
+	return true;
+}
+
+static bool match_no_community(const struct rib_rule *r, const struct view *v)
+{
+	return r->none.count == 0 || !bgp_attrs_has_community(v->attrs, r->none.at, r->none.count);
 }
 
 /* The cheap ones first. */
 static bool (*const matches[])(const struct rib_rule *, const struct view *) = {
-	match_family, match_source, match_path_length, match_prefix,
-	match_peer,   match_next_hop, match_origin_as, match_community,
+	match_family,   match_source,    match_path_length,   match_local_pref,      match_med,          match_prefix,
+	match_peer,     match_next_hop,  match_origin_as,     match_any_community,   match_all_communities,
+	match_no_community, match_as_path,
 };
 
 static bool applies(const struct rib_rule *r, const struct view *v)
@@ -202,8 +240,8 @@ void rib_policy_finish(struct rib_policy *p)
 		e->prepend = r->prepend;
 		e->add = r->add;
 		e->remove = r->remove;
-		r->has_edit = e->has_local_pref || e->has_med || e->has_next_hop || e->replace || e->prepend_count ||
-			      e->add_count || e->remove_count;
+		r->has_edit = e->has_local_pref || e->has_med || e->has_next_hop || e->has_weight || e->replace ||
+			      e->prepend_count || e->add_count || e->remove_count;
 		p->looks_at_prefix |= r->prefix_count > 0;
 	}
 }
@@ -212,9 +250,14 @@ static void rule_fini(struct rib_rule *r)
 {
 	for (size_t i = 0; i < r->peer_count; i++)
 		free(r->peers[i]);
+	for (size_t i = 0; i < r->as_path_count; i++)
+		as_regex_free(r->as_paths[i]);
+	free(r->as_paths);
 	free(r->peers);
 	free(r->prefixes);
-	free(r->communities);
+	free(r->any.at);
+	free(r->all.at);
+	free(r->none.at);
 	free(r->origin_as);
 	free(r->next_hops);
 	free(r->prepend);

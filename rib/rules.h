@@ -22,21 +22,34 @@ struct rib_prefix_range {
 	uint8_t min, max;
 };
 
+/* One of min..max; not asked for where it is not given. */
+struct rib_bounds {
+	bool given;
+	uint32_t min, max;
+};
+
+struct rib_communities {
+	struct community_match *at;
+	size_t count;
+};
+
 struct rib_rule {
 	struct rib_prefix_range *prefixes;       /* any of them; the same for the other lists */
-	struct bgp_community_match *communities;
+	struct rib_communities any, all, none;   /* any, all or none of these */
+	struct as_regex **as_paths;
 	uint32_t *origin_as;
 	struct prefix *next_hops;
 	char **peers;                            /* names of the peer that it was learned from */
-	size_t prefix_count, community_count, origin_as_count, next_hop_count, peer_count;
-	bool has_family, has_source, has_path_length;
+	size_t prefix_count, as_path_count, origin_as_count, next_hop_count, peer_count;
+	bool has_family, has_source;
 	enum bgp_family family;
 	enum rib_source_kind source;
-	uint16_t path_min, path_max;
+	struct rib_bounds path_length, local_pref, med;
 	bool has_edit;
 	struct bgp_attr_edit edit;               /* a next hop goes to routes of its own family only */
-	uint32_t *prepend, *add;                 /* what edit borrows */
-	struct bgp_community_match *remove;
+	uint32_t *prepend;                       /* what edit borrows */
+	struct community *add;
+	struct community_match *remove;
 	enum rib_action action;
 };
 

@@ -29,12 +29,25 @@ static struct rib_prefix_range *ranges_of(const struct conf_ranges *c)
 	return out;
 }
 
-static struct bgp_community_match *communities_of(const struct conf_communities *c)
+static struct rib_communities communities_of(const struct conf_communities *c)
 {
-	struct bgp_community_match *out = grab(c->count, sizeof *out);
+	return (struct rib_communities){copy(c->at, c->count, sizeof *c->at), c->count};
+}
+
+/* They compiled when the configuration was read. */
+static struct as_regex **as_paths_of(const struct conf_names *c)
+{
+	struct as_regex **out = grab(c->count, sizeof *out);
+	struct as_regex_error error;
 	for (size_t i = 0; i < c->count; i++)
-		out[i] = (struct bgp_community_match){c->at[i].value, c->at[i].mask};
+		if (!(out[i] = as_regex_compile(c->at[i], &error)))
+			abort();
 	return out;
+}
+
+static struct rib_bounds bounds_of(const struct conf_bounds *c)
+{
+	return (struct rib_bounds){c->given, c->min, c->max};
 }
 
 static char **names_of(const struct conf_names *c)
@@ -49,8 +62,11 @@ static void compile_match(const struct conf_rule *c, struct rib_rule *r)
 {
 	r->prefixes = ranges_of(&c->match.prefixes);
 	r->prefix_count = c->match.prefixes.count;
-	r->communities = communities_of(&c->match.community);
-	r->community_count = c->match.community.count;
+	r->any = communities_of(&c->match.any);
+	r->all = communities_of(&c->match.all);
+	r->none = communities_of(&c->match.none);
+	r->as_paths = as_paths_of(&c->match.as_path);
+	r->as_path_count = c->match.as_path.count;
 	r->origin_as = copy(c->match.origin_as.at, c->match.origin_as.count, sizeof *r->origin_as);
 	r->origin_as_count = c->match.origin_as.count;
 	r->next_hops = copy(c->match.next_hop.at, c->match.next_hop.count, sizeof *r->next_hops);
@@ -61,9 +77,9 @@ static void compile_match(const struct conf_rule *c, struct rib_rule *r)
 	r->family = c->match.family == CONF_FAMILY_IPV6 ? BGP_IPV6_UNICAST : BGP_IPV4_UNICAST;
 	r->has_source = c->match.source != CONF_SOURCE_ANY;
 	r->source = c->match.source == CONF_SOURCE_BGP ? RIB_SOURCE_BGP : RIB_SOURCE_LOCAL;
-	r->has_path_length = c->match.path_length.given;
-	r->path_min = c->match.path_length.min;
-	r->path_max = c->match.path_length.max;
+	r->path_length = bounds_of(&c->match.path_length);
+	r->local_pref = bounds_of(&c->match.local_pref);
+	r->med = bounds_of(&c->match.med);
 }
 
 static void compile_prepend(const struct conf_rule *c, uint32_t own_asn, struct rib_rule *r)
@@ -74,15 +90,25 @@ static void compile_prepend(const struct conf_rule *c, uint32_t own_asn, struct 
 		r->prepend[i] = c->set.prepend_own ? own_asn : c->set.prepend.at[i];
 }
 
+/* Those in the list; an empty one empties all. */
+static uint8_t replaced_kinds(const struct conf_communities *by)
+{
+	unsigned kinds = by->count ? 0 : (1u << COMMUNITY_KINDS) - 1;
+	for (size_t i = 0; i < by->count; i++)
+		kinds |= 1u << by->at[i].value.kind;
+	return (uint8_t)kinds;
+}
+
 static void compile_communities(const struct conf_rule *c, struct rib_rule *r)
 {
 	const struct conf_communities *add = c->set.replace.given ? &c->set.replace : &c->set.add;
-	r->edit.replace = c->set.replace.given;
+	if (c->set.replace.given)
+		r->edit.replace = replaced_kinds(add);
 	r->edit.add_count = add->count;
 	r->add = grab(add->count, sizeof *r->add);
 	for (size_t i = 0; i < add->count; i++)
 		r->add[i] = add->at[i].value;
-	r->remove = communities_of(&c->set.remove);
+	r->remove = communities_of(&c->set.remove).at;
 	r->edit.remove_count = c->set.remove.count;
 }
 
@@ -104,6 +130,8 @@ static void compile_sets(const struct conf_rule *c, uint32_t own_asn, struct rib
 {
 	r->edit.has_local_pref = c->set.local_pref.given;
 	r->edit.local_pref = c->set.local_pref.value;
+	r->edit.has_weight = c->set.weight.given;
+	r->edit.weight = (uint16_t)c->set.weight.value;
 	r->edit.has_med = c->set.med.given;
 	r->edit.med = c->set.med.value;
 	r->edit.has_next_hop = c->set.next_hop_kind != CONF_NEXT_HOP_KEPT;

@@ -47,7 +47,7 @@ static void check_rule(const struct conf_rule *r)
 		demand(m->prefix.len <= m->min && m->min <= m->max && m->max <= 128);
 	}
 	for (size_t i = 0; i < r->set.add.count; i++)
-		demand(r->set.add.at[i].mask == UINT32_MAX);
+		demand(community_is_exact(&r->set.add.at[i]));
 	demand(r->match.path_length.min <= r->match.path_length.max);
 	demand(r->set.prepend.count <= 64 && r->set.prepend_own <= 64 && !(r->set.prepend.count && r->set.prepend_own));
 }

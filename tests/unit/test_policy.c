@@ -168,17 +168,30 @@ static const struct edit_case edit_cases[] = {
 	 {{64512}, {C(1, 1)}, .med = 3, .next_hop = "10.0.0.9", .unknown = true}, true},
 };
 
-static size_t to_matches(const struct edit_case *c, struct bgp_community_match out[LIST])
+static struct community standard(uint32_t value)
+{
+	return (struct community){COMMUNITY_STANDARD, {value}};
+}
+
+static struct community_match pattern(uint32_t value, uint32_t mask)
+{
+	return (struct community_match){standard(value), {mask, UINT32_MAX, UINT32_MAX}};
+}
+
+static size_t to_matches(const struct edit_case *c, struct community_match out[LIST])
 {
 	size_t n = length(c->edit.remove);
 	for (size_t i = 0; i < n; i++)
-		out[i] = (struct bgp_community_match){c->edit.remove[i], c->edit.wildcard ? 0xffff0000 : 0xffffffff};
+		out[i] = pattern(c->edit.remove[i], c->edit.wildcard ? 0xffff0000 : 0xffffffff);
 	return n;
 }
 
 static struct bgp_attrs *run_edit(const struct edit_case *c, struct bgp_attrs *from)
 {
-	struct bgp_community_match remove[LIST];
+	struct community_match remove[LIST];
+	struct community add[LIST];
+	for (size_t i = 0; i < LIST; i++)
+		add[i] = standard(c->edit.add[i]);
 	struct bgp_attr_edit e = {.has_local_pref = c->edit.local_pref,
 				  .local_pref = c->edit.local_pref,
 				  .has_med = c->edit.med,
@@ -187,7 +200,7 @@ static struct bgp_attrs *run_edit(const struct edit_case *c, struct bgp_attrs *f
 				  .replace = c->edit.replace,
 				  .prepend = c->edit.prepend,
 				  .prepend_count = length(c->edit.prepend),
-				  .add = c->edit.add,
+				  .add = add,
 				  .add_count = length(c->edit.add),
 				  .remove = remove,
 				  .remove_count = to_matches(c, remove)};
@@ -367,7 +380,7 @@ enum { RULES = 4 };
 
 struct rule_text {
 	const char *prefixes[3]; /* "PREFIX MIN MAX" as lengths; PREFIX alone: exactly */
-	struct bgp_community_match communities[2];
+	struct { uint32_t value, mask; } communities[2];
 	uint32_t origin_as;
 	uint16_t path_min, path_max;
 	const char *next_hop, *peer;
@@ -474,9 +487,9 @@ static void compile_match(const struct rule_text *t, struct rib_rule *r)
 	r->prefixes = calloc(3, sizeof *r->prefixes);
 	for (; r->prefix_count < 3 && t->prefixes[r->prefix_count]; r->prefix_count++)
 		r->prefixes[r->prefix_count] = range(t->prefixes[r->prefix_count]);
-	r->communities = own(t->communities, sizeof t->communities);
-	while (r->community_count < 2 && t->communities[r->community_count].mask)
-		r->community_count++;
+	r->any.at = calloc(2, sizeof *r->any.at);
+	for (; r->any.count < 2 && t->communities[r->any.count].mask; r->any.count++)
+		r->any.at[r->any.count] = pattern(t->communities[r->any.count].value, t->communities[r->any.count].mask);
 	r->origin_as = own(&t->origin_as, sizeof t->origin_as);
 	r->origin_as_count = t->origin_as != 0;
 	struct prefix nh = prefix(t->next_hop ? t->next_hop : "10.0.0.0/8");
@@ -489,9 +502,7 @@ static void compile_match(const struct rule_text *t, struct rib_rule *r)
 	r->family = (enum bgp_family)(t->family ? t->family - 1 : 0);
 	r->has_source = t->source;
 	r->source = (enum rib_source_kind)(t->source ? t->source - 1 : 0);
-	r->has_path_length = t->path_max;
-	r->path_min = t->path_min;
-	r->path_max = t->path_max;
+	r->path_length = (struct rib_bounds){t->path_max, t->path_min, t->path_max};
 }
 
 static void compile_sets(const struct rule_text *t, struct rib_rule *r)
@@ -502,7 +513,8 @@ static void compile_sets(const struct rule_text *t, struct rib_rule *r)
 	r->edit.med = t->med;
 	r->prepend = own(&t->prepend, sizeof t->prepend);
 	r->edit.prepend_count = t->prepend != 0;
-	r->add = own(&t->add, sizeof t->add);
+	struct community add = standard(t->add);
+	r->add = own(&add, sizeof add);
 	r->edit.add_count = t->add != 0;
 	r->edit.has_next_hop = t->set_next_hop;
 	if (t->set_next_hop)
