@@ -196,10 +196,13 @@ static void edit_communities(struct editor *ed, enum community_kind kind, const 
 	struct community list[COMMUNITIES_MAX];
 	uint8_t bytes[WIRE_MAX];
 	struct writer w = writer_of(bytes, sizeof bytes);
-	bool same = true;
-	size_t n = 0;
-	if (touches(ed->edit, kind))
-		n = edited_communities(ed->edit, kind, old ? old->value : cursor_of(bytes, 0), list, &same);
+	bool same;
+	if (!touches(ed->edit, kind)) {
+		keep(ed, old);
+		return;
+	}
+	ed->w.failed |= old && cursor_left(&old->value) / community_size(kind) > COMMUNITIES_MAX / 2; /* too long to keep */
+	size_t n = edited_communities(ed->edit, kind, old ? old->value : cursor_of(bytes, 0), list, &same);
 	if (same) { /* in the order in which they came */
 		keep(ed, old);
 		return;
