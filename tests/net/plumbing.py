@@ -13,6 +13,7 @@ NEEDED = ["ip", "sysctl", "bird", "birdc", "vtysh", "/usr/lib/frr/bgpd", "tcpdum
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "essential: also run with the programs as they ship, without sanitizers")
+    config.addinivalue_line("markers", "soak: repeats one thing SOAK times; short without that variable")
 
 
 def pytest_sessionstart():

@@ -1107,7 +1107,7 @@ START_TEST(two_speakers_always_end_up_with_one_connection)
 	if (getenv("BGP_TEST_TALK"))
 		printf("pair %d: %d ms on average, %d ms at worst\n", _i, (int)(sum / SEEDS), (int)worst);
 	ck_assert_int_le(sum / SEEDS, 2000);
-	ck_assert_int_le(worst, 20000);
+	ck_assert_int_le(worst, 10000);
 }
 END_TEST
 
