@@ -34,6 +34,9 @@ struct conf_peer {
 	bool as_override, remove_private_as, next_hop_self, route_reflector_client;
 	uint32_t max_prefixes, max_advertised; /* 0: no limit */
 	enum conf_limit max_prefixes_action;
+	struct {
+		bool receive;
+	} add_path;
 	enum conf_role role;
 	bool role_strict;
 	enum conf_policy import, export;

@@ -127,6 +127,11 @@ static bool same_limits(const struct conf_peer *a, const struct conf_peer *b)
 	       a->max_prefixes_action == b->max_prefixes_action;
 }
 
+static uint8_t add_path_of(const struct conf_peer *c)
+{
+	return c->add_path.receive ? BGP_ADD_PATH_RECEIVE : 0;
+}
+
 static void new_peer(struct daemon *d, const struct conf *c, const struct conf_peer *cp)
 {
 	struct bgp_session_params params = {.local_asn = cp->local_as ? cp->local_as : c->node.asn,
@@ -138,6 +143,7 @@ static void new_peer(struct daemon *d, const struct conf *c, const struct conf_p
 					    .families = {[BGP_IPV4_UNICAST] = cp->ipv4, [BGP_IPV6_UNICAST] = cp->ipv6},
 					    .role = role_of(cp->role),
 					    .role_strict = cp->role_strict,
+					    .add_path = add_path_of(cp),
 					    .restart_time_s = RESTART_TIME_S};
 	struct peer *p =
 		peer_new(d, &params, cp->name, &cp->address, cp->port, import_of(cp->import), export_of(cp));

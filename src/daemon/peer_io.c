@@ -159,7 +159,7 @@ static void take_withdrawn(struct peer *p, struct bgp_nlri nlri)
 	struct prefix prefix;
 	while (bgp_nlri_next(&nlri, &prefix, NULL)) {
 		p->count.withdrawn_in++;
-		rib_withdraw(p->daemon->rib, p->source, &prefix);
+		rib_withdraw_path(p->daemon->rib, p->source, &prefix, nlri.path_id);
 	}
 }
 
@@ -218,24 +218,28 @@ static void take_announced(struct peer *p, struct bgp_nlri nlri, struct bgp_attr
 	struct rib_policy_cache cache = {0};
 	struct bgp_attrs *kept;
 	struct prefix prefix;
-	unsigned skipped = 0;
+	unsigned skipped = 0, beyond = 0;
 	bool leak = brought && is_leak(p, brought);
 	struct bgp_attrs *attrs = brought && !leak && !leads_back(p, brought) ? marked(p, brought) : NULL;
 	while (bgp_nlri_next(&nlri, &prefix, &skipped)) {
 		p->count.prefixes_in++;
 		if (attrs && import(p, &cache, &prefix, attrs, &kept)) {
-			rib_announce(rib, p->source, &prefix, kept, now);
-			continue;
+			if (rib_announce_path(rib, p->source, &prefix, nlri.path_id, kept, now))
+				continue;
+			beyond++;
 		}
 		p->count.filtered++;
 		p->count.leaks += leak;
-		rib_withdraw(rib, p->source, &prefix);
+		rib_withdraw_path(rib, p->source, &prefix, nlri.path_id);
 	}
 	rib_policy_cache_fini(&cache);
 	bgp_attrs_unref(attrs);
 	if (skipped)
 		log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "%u prefixes ignored that may not be routed "
 			   "(multicast, loopback)", skipped);
+	if (beyond)
+		log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "%u paths not taken: the peer has %d to the same prefix already",
+			   beyond, RIB_PATHS_PER_SOURCE);
 }
 
 enum { FAULT_BYTES_TEXT = 2 * BGP_FAULT_DATA_MAX + 16 };
@@ -283,6 +287,7 @@ static bool take_update(struct peer *p, enum bgp_slot slot, const struct bgp_fra
 		.attrs = &p->daemon->attrs, .ibgp = p->ibgp, .as4 = p->as4, .peer_asn = p->session.conn[slot].open.asn};
 	struct bgp_update u;
 	memcpy(ctx.families, p->families, sizeof ctx.families);
+	memcpy(ctx.add_path, p->session.add_path_in, sizeof ctx.add_path);
 	bgp_update_decode(&ctx, frame->body, frame->body_len, &u);
 	p->count.updates_in++;
 	p->last_update_at = now;

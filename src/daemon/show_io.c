@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bgp/update.h"
 #include "config.h"
 #include "rib/decision.h"
 #include "src/base/clock_io.h"
@@ -260,6 +261,18 @@ static void put_fault(const struct peer *p, struct json_object *row)
 	put(o, "age", duration(tick_since_ms(p->last_fault_at, clock_now()), text, sizeof text));
 }
 
+static void put_add_path(const struct peer *p, struct json_object *row)
+{
+	static const char *const names[BGP_FAMILIES] = {"ipv4", "ipv6"};
+	struct json_object *all = json_object_new_object();
+	for (unsigned f = 0; f < BGP_FAMILIES; f++) {
+		bool in = p->session.add_path_in[f], out = p->session.add_path_out[f];
+		if (in || out)
+			put(all, names[f], in && out ? "receive, send" : in ? "receive" : "send");
+	}
+	json_object_object_add(row, "add_path", all);
+}
+
 static void put_established(const struct peer *p, struct json_object *row)
 {
 	char text[TEXT];
@@ -273,6 +286,7 @@ static void put_established(const struct peer *p, struct json_object *row)
 	put_number(row, "keepalive_time", p->session.keepalive_s);
 	put(row, "capabilities_sent", bgp_open_capabilities_text(&p->session.sent, text, sizeof text));
 	put(row, "capabilities_received", bgp_open_capabilities_text(o, text, sizeof text));
+	put_add_path(p, row);
 	put(row, "connection", slot == BGP_OUT ? "opened by us" : "opened by the peer");
 	json_object_object_add(row, "end_of_rib_received", json_object_new_boolean(peer_has_ended_rib(p)));
 }
@@ -434,6 +448,13 @@ static void put_bandwidth(struct json_object *row, uint64_t bandwidth)
 	put(row, "bandwidth", text);
 }
 
+/* 0 is an identifier like others where the session has them. */
+static bool has_path_id(const struct rib_entry *e, const struct rib_path *p)
+{
+	const struct peer *peer = p->source->owner;
+	return p->path_id || (peer && peer->session.add_path_in[bgp_family_of_prefix(&e->prefix)]);
+}
+
 static struct json_object *path_row(const struct daemon *d, const struct rib_entry *e, const struct rib_path *p)
 {
 	static const char *const origins[] = {"IGP", "EGP", "?"};
@@ -445,6 +466,8 @@ static struct json_object *path_row(const struct daemon *d, const struct rib_ent
 	json_object_object_add(row, "best", json_object_new_boolean(p->flags & RIB_PATH_BEST));
 	put(row, "next_hop", local ? "blackhole" : addr_format(&p->attrs->next_hop, text));
 	put(row, "source", source_name(p));
+	if (has_path_id(e, p))
+		put_number(row, "path_id", p->path_id);
 	put(row, "as_path", bgp_attrs_path_text(p->attrs, text, sizeof text));
 	put(row, "origin", origins[p->attrs->origin]);
 	put_number(row, "local_pref", p->attrs->local_pref);
