@@ -78,14 +78,25 @@ size_t bgp_notification_encode(uint8_t *out, size_t cap, const struct bgp_fault 
 	return bgp_message_end(&w);
 }
 
-size_t bgp_refresh_encode(uint8_t *out, size_t cap, uint16_t afi, uint8_t safi)
+size_t bgp_refresh_encode(uint8_t *out, size_t cap, uint16_t afi, enum bgp_refresh_subtype subtype, uint8_t safi)
 {
 	struct writer w = writer_of(out, cap);
 	bgp_message_begin(&w, BGP_ROUTE_REFRESH);
 	writer_u16(&w, afi);
-	writer_u8(&w, 0);
+	writer_u8(&w, (uint8_t)subtype);
 	writer_u8(&w, safi);
 	return bgp_message_end(&w);
+}
+
+static void wrong_length(const uint8_t *body, size_t len, struct bgp_fault *fault)
+{
+	uint8_t whole[BGP_FAULT_DATA_MAX];
+	struct writer w = writer_of(whole, sizeof whole);
+	size_t room = sizeof whole - BGP_HEADER_LEN;
+	bgp_message_begin(&w, BGP_ROUTE_REFRESH);
+	writer_patch_u16(&w, 16, (uint16_t)(BGP_HEADER_LEN + len));
+	writer_bytes(&w, body, len < room ? len : room);
+	bgp_fault_raise(fault, BGP_RESET, BGP_ERR_REFRESH, 1, "the body of ROUTE-REFRESH is not 4 bytes", whole, writer_len(&w));
 }
 
 void bgp_refresh_decode(const uint8_t *body, size_t len, struct bgp_refresh *out, struct bgp_fault *fault)
@@ -95,7 +106,7 @@ void bgp_refresh_decode(const uint8_t *body, size_t len, struct bgp_refresh *out
 	out->subtype = cursor_u8(&c);
 	out->safi = cursor_u8(&c);
 	if (!cursor_ok(&c) || cursor_left(&c))
-		bgp_fault_raise(fault, BGP_RESET, BGP_ERR_REFRESH, 1, "the body of ROUTE-REFRESH is not 4 bytes", body, len);
+		wrong_length(body, len, fault);
 }
 
 struct bgp_fault bgp_notification_decode(const uint8_t *body, size_t len)

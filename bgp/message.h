@@ -28,14 +28,15 @@ int bgp_frame_next(const uint8_t *data, size_t len, size_t max, struct bgp_frame
 size_t bgp_keepalive_encode(uint8_t *out, size_t cap);
 size_t bgp_notification_encode(uint8_t *out, size_t cap, const struct bgp_fault *fault);
 
-/* Asks for all routes of a family again, RFC 2918. */
-size_t bgp_refresh_encode(uint8_t *out, size_t cap, uint16_t afi, uint8_t safi);
+enum bgp_refresh_subtype { BGP_REFRESH_ASK, BGP_REFRESH_BEGIN, BGP_REFRESH_END };
+/* Asks for all routes of a family again, RFC 2918; or marks where we begin or end to tell them, RFC 7313. */
+size_t bgp_refresh_encode(uint8_t *out, size_t cap, uint16_t afi, enum bgp_refresh_subtype subtype, uint8_t safi);
 
 struct bgp_refresh {
 	uint16_t afi;
-	uint8_t subtype, safi; /* subtype 0: a request; others (RFC 7313) are for those who announced them */
+	uint8_t subtype, safi; /* subtype: enum bgp_refresh_subtype, or one that is not known */
 };
-/* A body of another length than 4 is a fault, RFC 7313 section 5. */
+/* A body of another length than 4 is a fault, and the whole message its data: RFC 7313 section 5. */
 void bgp_refresh_decode(const uint8_t *body, size_t len, struct bgp_refresh *out, struct bgp_fault *fault);
 
 /* A received NOTIFICATION's code, subcode and data as a fault with reaction BGP_RESET. */

@@ -16,6 +16,7 @@ enum {
 	CAP_ROLE = 9,
 	CAP_RESTART = 64,
 	CAP_AS4 = 65,
+	CAP_ENHANCED = 70,
 	CAP_ADD_PATH = 69,
 	AFI_IPV6 = 2,
 	RESTART_RESTARTING = 0x8000,
@@ -96,6 +97,11 @@ static void read_next_hop(struct cursor *c, struct bgp_open *o)
 	}
 }
 
+static void read_enhanced(struct cursor *c, struct bgp_open *o)
+{
+	o->enhanced |= cursor_left(c) == 0;
+}
+
 static void read_extended(struct cursor *c, struct bgp_open *o)
 {
 	o->extended |= cursor_left(c) == 0;
@@ -156,7 +162,7 @@ static const struct {
 	[CAP_AS4] = {"4-byte AS", read_as4},
 	[67] = {"dynamic capability", NULL},
 	[CAP_ADD_PATH] = {"add-path", read_add_path},
-	[70] = {"enhanced route refresh", NULL},
+	[CAP_ENHANCED] = {"enhanced route refresh", read_enhanced},
 	[71] = {"long-lived graceful restart", NULL},
 	[73] = {"host name", NULL},
 	[75] = {"software version", NULL},
@@ -310,6 +316,10 @@ static void put_capabilities(struct writer *w, const struct bgp_open *o)
 		writer_u8(w, CAP_AS4);
 		writer_u8(w, 4);
 		writer_u32(w, o->asn);
+	}
+	if (o->enhanced) {
+		writer_u8(w, CAP_ENHANCED);
+		writer_u8(w, 0);
 	}
 	put_add_path(w, o);
 }

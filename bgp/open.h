@@ -31,6 +31,7 @@ struct bgp_open {
 	bool multiprotocol;          /* any multiprotocol capability at all */
 	bool as4, refresh, extended; /* 4-byte AS; ROUTE-REFRESH; messages above 4096 bytes */
 	bool v6_next_hop;            /* IPv4 unicast may come with an IPv6 next hop */
+	bool enhanced;               /* a refresh has a beginning and an end (RFC 7313) */
 	enum bgp_role role;          /* BGP_ROLE_NONE: not said */
 	bool roles_differ;           /* said more than once, and not the same */
 	uint8_t add_path[BGP_FAMILIES]; /* enum bgp_add_path bits */

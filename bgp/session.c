@@ -66,7 +66,7 @@ static void send_open(struct bgp_session *s, enum bgp_slot slot, struct bgp_acti
 	o->asn = s->params.local_asn;
 	o->hold_time_s = s->params.hold_time_s;
 	o->router_id = s->params.router_id;
-	o->as4 = o->multiprotocol = o->refresh = o->extended = true;
+	o->as4 = o->multiprotocol = o->refresh = o->extended = o->enhanced = true;
 	memcpy(o->families, s->params.families, sizeof o->families);
 	o->v6_next_hop = s->params.v6_next_hop && s->params.families[BGP_IPV4_UNICAST];
 	o->role = s->params.role;
@@ -359,6 +359,7 @@ static void negotiate(struct bgp_session *s, const struct bgp_open *o)
 	s->hold_time_s = o->hold_time_s < ours ? o->hold_time_s : ours;
 	s->keepalive_s = s->hold_time_s / 3;
 	s->refresh = o->refresh;
+	s->enhanced = o->enhanced;
 	s->extended = o->extended;
 	s->v6_next_hop = s->sent.v6_next_hop && o->v6_next_hop;
 	negotiate_add_path(s, o);
@@ -419,10 +420,14 @@ static void on_notification(struct bgp_session *s, enum bgp_slot slot, const str
 	close_conn(s, slot, now, out);
 }
 
-/* RFC 2918: we offered it, so a request may come whether or not the peer offered it too. */
+/* RFC 2918: we offered it, so a request may come whether or not the peer offered it too. The marks of RFC 7313 are for
+ * those who offered them; whatever else is passed over. */
 static void on_refresh(struct bgp_session *s, enum bgp_slot slot, const struct bgp_frame *frame, struct tick now,
 		       struct bgp_actions *out)
 {
+	static const enum bgp_action_kind what[] = {[BGP_REFRESH_ASK] = BGP_ACT_REFRESH,
+						    [BGP_REFRESH_BEGIN] = BGP_ACT_REFRESH_BEGIN,
+						    [BGP_REFRESH_END] = BGP_ACT_REFRESH_END};
 	struct bgp_refresh r;
 	struct bgp_fault f = {0};
 	enum bgp_family family;
@@ -430,8 +435,9 @@ static void on_refresh(struct bgp_session *s, enum bgp_slot slot, const struct b
 	bgp_refresh_decode(frame->body, frame->body_len, &r, &f);
 	if (f.reaction == BGP_RESET)
 		bgp_session_fault(s, slot, &f, now, out);
-	else if (r.subtype == 0 && bgp_family_of(r.afi, r.safi, &family) && s->params.families[family])
-		act(out, BGP_ACT_REFRESH, slot)->family = family;
+	else if (r.subtype <= BGP_REFRESH_END && (r.subtype == BGP_REFRESH_ASK || s->enhanced) &&
+		 bgp_family_of(r.afi, r.safi, &family) && s->params.families[family])
+		act(out, what[r.subtype], slot)->family = family;
 }
 
 bool bgp_session_message(struct bgp_session *s, enum bgp_slot slot, const struct bgp_frame *frame, struct tick now,
@@ -505,7 +511,7 @@ bool bgp_session_ask_refresh(struct bgp_session *s, enum bgp_family family, stru
 	if (slot == BGP_SLOTS || !s->refresh || !s->conn[slot].open.families[family] || !s->params.families[family])
 		return false;
 	uint8_t *room = send_room(out, &cap);
-	send_done(out, slot, bgp_refresh_encode(room, cap, bgp_family_afi(family), 1));
+	send_done(out, slot, bgp_refresh_encode(room, cap, bgp_family_afi(family), BGP_REFRESH_ASK, 1));
 	return true;
 }
 

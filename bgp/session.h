@@ -80,6 +80,7 @@ struct bgp_session {
 	unsigned established_count;
 	uint16_t hold_time_s, keepalive_s; /* negotiated */
 	bool refresh, extended;            /* likewise: ROUTE-REFRESH, messages above 4096 bytes */
+	bool enhanced;                     /* RFC 7313: a refresh has a beginning and an end, both ways */
 	bool v6_next_hop;                  /* likewise: IPv4 routes with IPv6 next hops, in both directions */
 	bool add_path_in[BGP_FAMILIES], add_path_out[BGP_FAMILIES]; /* likewise: what comes, goes has path identifiers */
 	struct bgp_open sent;
@@ -94,13 +95,15 @@ enum bgp_action_kind {
 	BGP_ACT_UP,      /* slot is Established: send the routes */
 	BGP_ACT_DOWN,    /* it was and is no more */
 	BGP_ACT_REFRESH, /* the peer wants all routes of family again */
+	BGP_ACT_REFRESH_BEGIN, /* it says all of its own again from here, */
+	BGP_ACT_REFRESH_END,   /* to here: what was not among them is no more */
 };
 
 struct bgp_action {
 	enum bgp_action_kind kind;
 	enum bgp_slot slot;
 	uint16_t at, len; /* for BGP_ACT_SEND: within bytes */
-	enum bgp_family family; /* for BGP_ACT_REFRESH */
+	enum bgp_family family; /* for BGP_ACT_REFRESH and the two below it */
 };
 
 enum { BGP_ACTIONS_MAX = 16, BGP_ACTION_BYTES = 1536 };

@@ -445,7 +445,7 @@ static void swap_first(struct rib_entry *e, struct rib_path *best)
 static void decide(struct rib *r, struct rib_entry *e)
 {
 	if (e->path_count == 1) {
-		e->path.flags = RIB_PATH_BEST | RIB_PATH_USED;
+		e->path.flags = (uint8_t)((e->path.flags & RIB_PATH_ROUND) | RIB_PATH_BEST | RIB_PATH_USED);
 		e->path.lost_by = 0;
 		return;
 	}
@@ -484,6 +484,13 @@ static void changed(struct rib *r, uint32_t at, struct view before)
 	bgp_attrs_unref(after.attrs);
 }
 
+/* The path was said in the source's latest refresh. */
+static void set_round(struct rib_path *path, const struct rib_source *s, const struct prefix *p)
+{
+	unsigned round = s->refresh[prefix_is_v4(p) ? BGP_IPV4_UNICAST : BGP_IPV6_UNICAST].round;
+	path->flags = (uint8_t)((path->flags & (uint8_t)~RIB_PATH_ROUND) | round << RIB_PATH_ROUND_SHIFT);
+}
+
 bool rib_announce_path(struct rib *r, struct rib_source *s, const struct prefix *p, uint32_t path_id, struct bgp_attrs *attrs,
 		       struct tick now)
 {
@@ -492,6 +499,8 @@ bool rib_announce_path(struct rib *r, struct rib_source *s, const struct prefix 
 		at = new_entry(r, p);
 	struct rib_entry *e = entry(r, at);
 	struct rib_path *path = find_path(r, e, s, path_id);
+	if (path)
+		set_round(path, s, p);
 	if (path && path->attrs == attrs)
 		return true;
 	if (!path && is_full(r, e, s))
@@ -499,6 +508,7 @@ bool rib_announce_path(struct rib *r, struct rib_source *s, const struct prefix 
 	struct view before = view_of(r, e);
 	if (!path)
 		path = add_path(r, e, s, path_id);
+	set_round(path, s, p);
 	bgp_attrs_unref(path->attrs);
 	path->attrs = bgp_attrs_ref(attrs);
 	path->since_s = (uint32_t)(now.ms / 1000);

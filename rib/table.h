@@ -26,6 +26,14 @@ struct rib;
 
 enum rib_source_kind { RIB_SOURCE_LOCAL, RIB_SOURCE_BGP };
 
+/* What belongs to which refresh of one family, rib/refresh.h. */
+struct rib_refresh {
+	uint8_t round;  /* of what is announced now */
+	uint8_t older;  /* how many earlier ones may still have paths */
+	uint8_t keep;   /* and how many of these stay in the sweep that is under way */
+	uint32_t at;    /* its progress; 0: none is under way */
+};
+
 /* Where paths come from: our own CIDRs, or one life of a session (a session that comes back is a new
  * source, so that the old one's paths can go in their own time). */
 struct rib_source {
@@ -39,12 +47,16 @@ struct rib_source {
 	uint32_t paths;        /* how many are in the table */
 	uint32_t best;         /* and how many of them are the best of their prefix */
 	uint32_t flush_at;     /* progress of rib_source_flush() */
+	struct rib_refresh refresh[BGP_FAMILIES];
 };
 
 enum rib_path_flag {
 	RIB_PATH_BEST = 1,
 	RIB_PATH_USED = 2, /* best, or as good for forwarding (multipath) */
+	RIB_PATH_ROUND = 0xc0, /* the refresh that it was last said in, rib/refresh.h */
 };
+
+enum { RIB_PATH_ROUND_SHIFT = 6 };
 
 struct rib_path {
 	struct bgp_attrs *attrs; /* NULL: this slot is empty (only in an entry without paths) */

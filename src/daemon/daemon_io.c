@@ -56,6 +56,7 @@ static bool flush_dying(struct daemon *d, unsigned budget)
 static bool work_round(struct daemon *d)
 {
 	bool more = flush_dying(d, FLUSH_BUDGET);
+	more |= refresh_work(d);
 	if (d->fib)
 		more |= fib_writer_work(d->fib);
 	more |= export_work(d);
@@ -125,8 +126,10 @@ static void on_second(struct ev_loop *loop, ev_timer *w, int revents)
 	struct tick now = clock_now();
 	(void)loop;
 	(void)revents;
-	list_each(n, tmp, &d->peers)
+	list_each(n, tmp, &d->peers) {
 		peer_check_send_hold(container_of(n, struct peer, node), now);
+		refresh_check(container_of(n, struct peer, node), now);
+	}
 	if (tick_due(d->publish_again_at, now))
 		publish_plugin_facts(d);
 	transport_watch(d, now);

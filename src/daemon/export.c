@@ -266,8 +266,10 @@ static bool work_laggard(struct daemon *d, struct peer *p)
 	/* a restarting speaker says that it has told all only when it has learned all (RFC 4724 section 4.1) */
 	if (!p->end_of_rib_sent && !d->restarting)
 		send_end_of_rib(p);
-	if (p->end_of_rib_sent)
+	if (p->end_of_rib_sent) {
+		refresh_answered(p);
 		become_member(p);
+	}
 	return false;
 }
 

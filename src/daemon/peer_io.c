@@ -565,6 +565,7 @@ static void session_up(struct peer *p, enum bgp_slot slot)
 	p->last_update_at = clock_now();
 	memset(&p->count, 0, sizeof p->count);
 	limits_clear(&p->limits);
+	memset(&p->refresh, 0, sizeof p->refresh);
 	p->source = rib_source_new(d->rib, &(struct rib_source){.kind = RIB_SOURCE_BGP,
 								.ibgp = p->ibgp,
 								.client = p->ibgp && p->ways.client,
@@ -629,7 +630,13 @@ static void carry_out(struct peer *p, const struct bgp_actions *acts)
 			session_down(p);
 			break;
 		case BGP_ACT_REFRESH:
-			export_again(p);
+			refresh_answer(p, a->family);
+			break;
+		case BGP_ACT_REFRESH_BEGIN:
+			refresh_begin(p, a->family);
+			break;
+		case BGP_ACT_REFRESH_END:
+			refresh_end(p, a->family);
 			break;
 		}
 	}

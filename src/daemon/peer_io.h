@@ -10,6 +10,7 @@
 #include "src/base/log_io.h"
 #include "src/daemon/limits_io.h"
 #include "src/daemon/outq.h"
+#include "src/daemon/refresh_io.h"
 #include "src/daemon/transport_io.h"
 
 struct daemon;
@@ -64,6 +65,7 @@ struct peer {
 	bool end_of_rib_received[BGP_FAMILIES], end_of_rib_sent;
 	struct tick last_update_at;
 	struct tick send_progress_at; /* when its socket last took something of what waits; zero: nothing waits */
+	struct refresh refresh;
 	bool ask_refresh;             /* apply.c will, in this reload */
 	struct limits limits;
 	struct group *group;

@@ -84,8 +84,8 @@ static void try_refresh(const struct bgp_frame *f)
 	require((fault.reaction == BGP_FINE) == (f->body_len == 4));
 	if (fault.reaction != BGP_FINE)
 		check_fault(&fault);
-	else if (r.subtype == 0)
-		require(bgp_refresh_encode(bytes, sizeof bytes, r.afi, r.safi) == f->len &&
+	else
+		require(bgp_refresh_encode(bytes, sizeof bytes, r.afi, (enum bgp_refresh_subtype)r.subtype, r.safi) == f->len &&
 			memcmp(bytes + BGP_HEADER_LEN, f->body, 4) == 0);
 }
 

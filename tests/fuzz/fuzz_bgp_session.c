@@ -67,6 +67,8 @@ static void carry_out(struct edge *e, const struct bgp_actions *acts)
 			e->up = false;
 			break;
 		case BGP_ACT_REFRESH:
+		case BGP_ACT_REFRESH_BEGIN:
+		case BGP_ACT_REFRESH_END:
 			require(e->up && e->s.params.families[a->family]);
 			break;
 		default:

@@ -137,19 +137,24 @@ START_TEST(refreshes_go_round)
 	struct bgp_frame f;
 	struct bgp_refresh r;
 	struct bgp_fault fault;
-	size_t len = bgp_refresh_encode(bytes, sizeof bytes, 2, 1);
+	size_t len = bgp_refresh_encode(bytes, sizeof bytes, 2, BGP_REFRESH_ASK, 1);
 	ck_assert_int_eq(frame(bytes, len, &f, &fault), 1);
 	ck_assert_int_eq(f.type, BGP_ROUTE_REFRESH);
 	bgp_refresh_decode(f.body, f.body_len, &r, &fault);
 	ck_assert_int_eq(fault.reaction, BGP_FINE);
 	ck_assert(r.afi == 2 && r.safi == 1 && r.subtype == 0);
 	for (size_t cap = 0; cap < len; cap++)
-		ck_assert_uint_eq(bgp_refresh_encode(bytes, cap, 2, 1), 0);
+		ck_assert_uint_eq(bgp_refresh_encode(bytes, cap, 2, BGP_REFRESH_ASK, 1), 0);
 	for (size_t n = 0; n < 12; n++) {
 		memset(&fault, 0, sizeof fault);
 		bgp_refresh_decode(bytes, n, &r, &fault);
 		ck_assert_int_eq(fault.reaction, n == 4 ? BGP_FINE : BGP_RESET);
-		ck_assert(n == 4 || (fault.code == BGP_ERR_REFRESH && fault.subcode == 1));
+		if (n == 4)
+			continue;
+		ck_assert(fault.code == BGP_ERR_REFRESH && fault.subcode == 1);
+		ck_assert_uint_eq(fault.data_len, BGP_HEADER_LEN + n); /* the whole message, RFC 7313 section 5 */
+		ck_assert_uint_eq(fault.data[17], BGP_HEADER_LEN + n);
+		ck_assert_mem_eq(fault.data + BGP_HEADER_LEN, bytes, n);
 	}
 }
 END_TEST

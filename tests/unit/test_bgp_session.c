@@ -902,6 +902,8 @@ static void carry_out(struct world *w, unsigned end, const struct bgp_actions *a
 			ck_assert_uint_eq(w->up[end]--, 1);
 			break;
 		case BGP_ACT_REFRESH:
+		case BGP_ACT_REFRESH_BEGIN:
+		case BGP_ACT_REFRESH_END:
 			ck_assert_uint_eq(w->up[end], 1);
 			break;
 		}
