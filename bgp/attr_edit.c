@@ -207,10 +207,12 @@ static void edit_communities(struct editor *ed, enum community_kind kind, const 
 		keep(ed, old);
 		return;
 	}
-	if (kind == COMMUNITY_STANDARD)
-		note_well_known(&ed->set, list, n);
 	for (size_t i = 0; i < n; i++)
 		community_write(&list[i], &w);
+	if (kind == COMMUNITY_STANDARD)
+		note_well_known(&ed->set, list, n);
+	if (kind == COMMUNITY_EXTENDED)
+		ed->set.link_bandwidth = bgp_link_bandwidth(cursor_of(bytes, writer_len(&w)));
 	ed->w.failed |= !writer_ok(&w);
 	if (n)
 		bgp_attr_put(&ed->w, old ? old->flags & 0xf0 : FLAGS, bgp_attr_of_community(kind), bytes, writer_len(&w));

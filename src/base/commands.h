@@ -20,7 +20,7 @@ struct command_column {
 	const char *heading;
 };
 
-enum { COMMAND_WORDS_MAX = 3, COMMAND_ALIASES_MAX = 4, COMMAND_COLUMNS_MAX = 64, COMMAND_RARE_MAX = 4 };
+enum { COMMAND_WORDS_MAX = 3, COMMAND_ALIASES_MAX = 4, COMMAND_COLUMNS_MAX = 64, COMMAND_RARE_MAX = 8 };
 
 struct command {
 	const char *id;      /* "show-routes" */

@@ -92,11 +92,6 @@ bool community_is_exact(const struct community_match *m)
 	return (m->mask[0] & m->mask[1] & m->mask[2]) == UINT32_MAX;
 }
 
-bool community_is_transitive(const struct community *c)
-{
-	return c->kind != COMMUNITY_EXTENDED || !(c->w[0] >> 8 & TYPE_NON_TRANSITIVE);
-}
-
 /* --- names */
 
 static const struct {

@@ -38,8 +38,6 @@ int community_cmp(const struct community *a, const struct community *b); /* a to
 bool community_matches(const struct community_match *m, const struct community *c);
 /* No * in it: it is one community, m->value. */
 bool community_is_exact(const struct community_match *m);
-/* May another system's peers be told? Extended ones say so themselves, the others always (RFC 4360 section 6). */
-bool community_is_transitive(const struct community *c);
 
 const char *community_format(const struct community *c, char buf[COMMUNITY_TEXT_MAX]);
 /* Each field may be *; for an extended one of any form "0x" with fewer digits and a * behind them. False: it is no

@@ -18,7 +18,7 @@
 
 enum {
 	REQUEST_MAX = 4096,
-	ARGS_MAX = 8,
+	ARGS_MAX = 64,
 	OUT_GOAL = 65536,    /* rows are made until so much waits */
 	ROWS_A_TURN = 512,
 	CLIENTS_MAX = 64,

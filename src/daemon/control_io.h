@@ -18,8 +18,8 @@ struct show {
 	uint64_t at;                 /* the producer's own progress */
 	bool pause;                  /* set with no row: not the end, ask again in another turn */
 	struct json_object *list;    /* rows made in advance, where there are few; put at the end */
-	const char *error, *hint;    /* set by a producer that fails; error_text for what is not static */
-	char error_text[256];
+	const char *error, *hint;    /* set by a producer that fails; the two texts for what is not static */
+	char error_text[256], hint_text[320];
 };
 
 /* Gives the next row (owned by the caller), or NULL: at the end, with s->error set, or with s->pause set. */

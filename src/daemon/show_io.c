@@ -470,7 +470,10 @@ static struct json_object *path_row(const struct daemon *d, const struct rib_ent
 		put_number(row, "path_id", p->path_id);
 	put(row, "as_path", bgp_attrs_path_text(p->attrs, text, sizeof text));
 	put(row, "origin", origins[p->attrs->origin]);
+	if (p->attrs->weight)
+		put_number(row, "weight", p->attrs->weight);
 	put_number(row, "local_pref", p->attrs->local_pref);
+	put(row, "communities", bgp_attrs_communities_text(p->attrs, text, sizeof text));
 	if (p->attrs->has_med)
 		put_number(row, "med", p->attrs->med);
 	if (p->attrs->otc)

@@ -1,5 +1,5 @@
-/* `policy test NAME PREFIX`: what a written policy does with the best route to a prefix, or where there is none, with
- * one of our own that is made up.
+/* `policy test NAME PREFIX [ATTRIBUTE VALUE]...`: what a written policy does with the best route to a prefix, or where there
+ * is none, with one of our own that is made up; with attributes, with a route that has these.
  */
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "src/daemon/daemon.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/show_policy_io.h"
+#include "src/daemon/trial.h"
 
 enum { TEXT = 512 };
 
@@ -15,7 +16,8 @@ struct trial {
 	struct prefix prefix;
 	struct rib_policy_subject subject;
 	struct bgp_attrs *before, *after; /* references */
-	bool made_up;
+	bool made_up, told;               /* told: of the attributes that were given */
+	struct trial_route route;
 	enum rib_verdict verdict;
 	struct rib_policy_trace trace;
 };
@@ -53,6 +55,11 @@ static void med_text(const struct bgp_attrs *a, char buf[TEXT])
 	number_text(a->med, a->has_med, buf);
 }
 
+static void weight_text(const struct bgp_attrs *a, char buf[TEXT])
+{
+	number_text(a->weight, true, buf);
+}
+
 static void path_text(const struct bgp_attrs *a, char buf[TEXT])
 {
 	bgp_attrs_path_text(a, buf, TEXT);
@@ -75,8 +82,9 @@ static const struct {
 	const char *key, *name;
 	void (*text)(const struct bgp_attrs *a, char buf[TEXT]);
 } attributes[] = {
-	{"local_pref", "local-pref", local_pref_text},       {"med", "med", med_text}, {"as_path", "AS path", path_text},
-	{"communities", "communities", communities_text}, {"next_hop", "next hop", next_hop_text},
+	{"weight", "weight", weight_text},  {"local_pref", "local-pref", local_pref_text},
+	{"med", "med", med_text},           {"as_path", "AS path", path_text},
+	{"next_hop", "next hop", next_hop_text}, {"communities", "communities", communities_text},
 };
 enum { ATTRIBUTES = sizeof attributes / sizeof *attributes };
 
@@ -118,12 +126,13 @@ static void put_changes(struct json_object *row, const struct trial *t)
 static void put_route(struct json_object *row, const struct trial *t)
 {
 	char text[TEXT + 64], path[TEXT];
-	if (t->made_up)
+	const char *from = t->subject.peer ? t->subject.peer : t->told ? "any peer" : "a peer that is gone";
+	if (t->made_up && !t->told)
 		snprintf(text, sizeof text, "there is none; tried with a made-up one of our own");
 	else if (t->subject.source == RIB_SOURCE_LOCAL)
-		snprintf(text, sizeof text, "our own");
+		snprintf(text, sizeof text, "our own%s", t->told ? ", with the attributes given" : "");
 	else
-		snprintf(text, sizeof text, "from %s, AS path %s", t->subject.peer ? t->subject.peer : "a peer that is gone",
+		snprintf(text, sizeof text, "%sfrom %.64s, AS path %s", t->told ? "with the attributes given, " : "", from,
 			 or_none(bgp_attrs_path_text(t->before, path, sizeof path)));
 	put(row, "route", text);
 	json_object_object_add(row, "made_up", json_object_new_boolean(t->made_up));
@@ -162,22 +171,46 @@ static void find_route(struct daemon *d, struct trial *t)
 	t->subject = (struct rib_policy_subject){&t->prefix, e ? e->path.source->kind : RIB_SOURCE_LOCAL, from ? from->name : NULL};
 }
 
-struct json_object *show_policy_test(struct show *s)
+/* False: a word is wrong, and t->before is not there. */
+static bool make_route(struct show *s, struct trial *t)
+{
+	static const char usage[] = "policy test NAME PREFIX, and behind it any of: ";
+	char error[TRIAL_ERROR_MAX], names[TRIAL_ERROR_MAX];
+	if (!trial_read(&t->route, s->args + 2, s->arg_count - 2, error)) {
+		snprintf(s->hint_text, sizeof s->hint_text, "%s%s", usage, trial_usage(names));
+		fail(s, s->hint_text, "%s", error);
+		return false;
+	}
+	t->told = t->made_up = true;
+	t->before = trial_attrs(&t->route, &s->daemon->attrs);
+	t->subject = (struct rib_policy_subject){&t->prefix, t->route.source, t->route.peer};
+	if (!t->before)
+		fail(s, NULL, "%s", "out of memory");
+	return t->before;
+}
+
+static bool read_arguments(struct show *s, struct trial *t)
 {
 	static const char usage[] = "underlayc policy test NAME PREFIX, with a NAME from policies in the configuration";
-	struct daemon *d = s->daemon;
+	if (s->arg_count < 2)
+		fail(s, usage, "%s", "a policy's name and a prefix are needed");
+	else if (!(t->policy = policies_find(&s->daemon->policies, s->args[0])))
+		fail(s, usage, "no policy is called %.100s", s->args[0]);
+	else if (prefix_parse(s->args[1], &t->prefix) == PREFIX_BAD_TEXT)
+		fail(s, usage, "%.100s is not a prefix", s->args[1]);
+	return !s->error;
+}
+
+struct json_object *show_policy_test(struct show *s)
+{
 	struct trial t = {0};
 	char text[PREFIX_TEXT_MAX];
-	if (s->at++)
+	if (s->at++ || !read_arguments(s, &t))
 		return NULL;
-	if (s->arg_count != 2)
-		return fail(s, usage, "%s", "a policy's name and a prefix are needed");
-	t.policy = policies_find(&d->policies, s->args[0]);
-	if (!t.policy)
-		return fail(s, usage, "no policy is called %.100s", s->args[0]);
-	if (prefix_parse(s->args[1], &t.prefix) == PREFIX_BAD_TEXT)
-		return fail(s, usage, "%.100s is not a prefix", s->args[1]);
-	find_route(d, &t);
+	if (s->arg_count == 2)
+		find_route(s->daemon, &t);
+	else if (!make_route(s, &t))
+		return NULL;
 	t.after = bgp_attrs_ref(t.before);
 	t.verdict = rib_policy_run(t.policy, &t.subject, &t.after, &t.trace);
 	struct json_object *row = json_object_new_object();
@@ -186,7 +219,7 @@ struct json_object *show_policy_test(struct show *s)
 	put_route(row, &t);
 	put_verdict(row, &t);
 	put_changes(row, &t);
-	put_note(row, d, &t);
+	put_note(row, s->daemon, &t);
 	bgp_attrs_unref(t.before);
 	bgp_attrs_unref(t.after);
 	return row;

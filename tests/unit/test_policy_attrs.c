@@ -138,6 +138,22 @@ START_TEST(shown_words_make_the_same_set)
 }
 END_TEST
 
+/* What the decoder reads out of communities, an edit keeps true. */
+START_TEST(what_communities_mean_follows)
+{
+	struct community add[LIST];
+	struct bgp_attr_edit e = {.add = add, .add_count = communities_of("lb:64512:1000 no-advertise", add)};
+	struct bgp_attrs *a = make(&(struct how){.path = "64512"}), *b = bgp_attrs_edit(a, &e);
+	ck_assert(b->link_bandwidth == 1000 && b->no_advertise && !b->no_export);
+	struct bgp_attrs *c = bgp_attrs_edit(b, &(struct bgp_attr_edit){.replace = STANDARD | EXTENDED});
+	ck_assert_ptr_eq(c, a);
+	ck_assert(c->link_bandwidth == 0 && !c->no_advertise);
+	bgp_attrs_unref(a);
+	bgp_attrs_unref(b);
+	bgp_attrs_unref(c);
+}
+END_TEST
+
 /* --- matching */
 
 static const struct match_case {
@@ -279,6 +295,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_loop_test(t, edits_of_all_kinds, 0, COUNT(edits));
 	tcase_add_test(t, shown_words_make_the_same_set);
+	tcase_add_test(t, what_communities_mean_follows);
 	tcase_add_loop_test(t, rules_match, 0, COUNT(match_cases));
 	tcase_add_test(t, a_weight_stays_here);
 	tcase_add_test(t, the_heavier_wins);

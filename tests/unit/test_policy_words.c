@@ -151,20 +151,6 @@ START_TEST(any_bytes_have_a_text)
 }
 END_TEST
 
-START_TEST(transitive_ones)
-{
-	static const struct {
-		const char *text;
-		bool yes;
-	} cases[] = {{"1:1", true}, {"1:1:1", true}, {"rt:1:1", true}, {"lb:1:1", false}, {"0x4302000000000000", false}};
-	struct community_match m;
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		ck_assert(community_parse(cases[i].text, &m));
-		ck_assert_msg(community_is_transitive(&m.value) == cases[i].yes, "%s", cases[i].text);
-	}
-}
-END_TEST
-
 /* --- expressions */
 
 enum { PATH = 8 };
@@ -462,7 +448,6 @@ int main(void)
 	tcase_add_test(t, no_communities);
 	tcase_add_loop_test(t, patterns_match, 0, COUNT(patterns));
 	tcase_add_loop_test(t, any_bytes_have_a_text, 0, 4);
-	tcase_add_test(t, transitive_ones);
 	tcase_add_loop_test(t, expressions_match, 0, COUNT(expressions));
 	tcase_add_loop_test(t, mistakes_are_explained, 0, COUNT(mistakes));
 	tcase_add_test(t, sizes_are_limited);
