@@ -190,7 +190,7 @@ class Frr(Switch):
                  " no bgp ebgp-requires-policy", " no bgp network import-check", " bgp log-neighbor-changes"]
         for n in self.neighbors:
             lines += [f" neighbor {n.address} remote-as {n.asn}",
-                      f" neighbor {n.address} timers {max(n.hold // 3, 1)} {n.hold}",
+                      f" neighbor {n.address} timers {max(n.hold // 3, 1) if n.hold else 0} {n.hold}",
                       f" neighbor {n.address} timers connect 1",
                       f" neighbor {n.address} advertisement-interval 0"]
             if n.passive:

@@ -238,6 +238,15 @@ START_TEST(faults_have_names)
 	ck_assert_str_eq(bgp_fault_name(4, 0, buf), "Hold Timer Expired");
 	ck_assert_str_eq(bgp_fault_name(4, 9, buf), "Hold Timer Expired/9");
 	ck_assert_str_eq(bgp_fault_name(6, 200, buf), "Cease/200");
+	static const char *const cease[] = {"Maximum Number of Prefixes Reached", "Administrative Shutdown", "Peer De-configured",
+					    "Administrative Reset", "Connection Rejected", "Other Configuration Change",
+					    "Connection Collision Resolution", "Out of Resources", "Hard Reset", "BFD Down"};
+	static const char *const fsm[] = {"OpenSent", "OpenConfirm", "Established"};
+	for (uint8_t i = 0; i < sizeof cease / sizeof *cease; i++) /* RFC 4486, 8538, 9384 */
+		ck_assert_str_eq(bgp_fault_name(6, (uint8_t)(i + 1), buf) + strlen("Cease/"), cease[i]);
+	for (uint8_t i = 0; i < sizeof fsm / sizeof *fsm; i++) /* RFC 6608 */
+		ck_assert_ptr_nonnull(strstr(bgp_fault_name(5, (uint8_t)(i + 1), buf), fsm[i]));
+	ck_assert_str_eq(bgp_fault_name(2, 11, buf), "OPEN Message Error/Role Mismatch");
 	ck_assert_str_eq(bgp_fault_name(2, 5, buf), "OPEN Message Error/5");
 	ck_assert_str_eq(bgp_fault_name(0, 0, buf), "error 0/0");
 	ck_assert_str_eq(bgp_fault_name(255, 255, buf), "error 255/255");
