@@ -141,6 +141,12 @@ static bool get_gateway(const struct nlattr *const *at, uint8_t family, struct a
 	return true;
 }
 
+/* Kept in the table and not used: the link has no carrier, or is down. */
+static bool is_down(unsigned flags)
+{
+	return flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN);
+}
+
 static int get_multipath(const struct nlattr *list, uint8_t family, struct route *out)
 {
 	const char *p = mnl_attr_get_payload(list);
@@ -158,6 +164,7 @@ static int get_multipath(const struct nlattr *list, uint8_t family, struct route
 			return ERR_CORRUPT;
 		n->ifindex = (uint32_t)hop->rtnh_ifindex;
 		n->weight = (uint16_t)(hop->rtnh_hops + 1);
+		n->down = is_down(hop->rtnh_flags);
 		size_t step = RTNH_ALIGN(hop->rtnh_len);
 		if (step >= left)
 			return 0;
@@ -167,16 +174,17 @@ static int get_multipath(const struct nlattr *list, uint8_t family, struct route
 	return left ? ERR_CORRUPT : 0;
 }
 
-static int get_nexthops(const struct nlattr *const *at, uint8_t family, struct route *out)
+static int get_nexthops(const struct nlattr *const *at, const struct rtmsg *rt, struct route *out)
 {
 	struct route_nexthop *n = &out->nexthops[0];
 	if (out->type == ROUTE_BLACKHOLE)
 		return 0;
 	if (at[RTA_MULTIPATH])
-		return get_multipath(at[RTA_MULTIPATH], family, out);
-	if (!get_gateway(at, family, &n->gateway))
+		return get_multipath(at[RTA_MULTIPATH], rt->rtm_family, out);
+	if (!get_gateway(at, rt->rtm_family, &n->gateway))
 		return ERR_CORRUPT;
 	netlink_get_u32(at[RTA_OIF], &n->ifindex);
+	n->down = is_down(rt->rtm_flags);
 	if (!n->ifindex && addr_is_zero(&n->gateway))
 		return ERR_UNSUPPORTED; /* a next-hop object and nothing else */
 	n->weight = 1;
@@ -223,7 +231,7 @@ int netlink_route_decode(const struct nlmsghdr *h, struct route *out, bool *dele
 	netlink_get_u32(at[RTA_PRIORITY], &out->mark.metric);
 	*deleted = h->nlmsg_type == RTM_DELROUTE;
 	int err = get_prefix(rt, at[RTA_DST], &out->prefix);
-	return err ? err : get_nexthops(at, rt->rtm_family, out);
+	return err ? err : get_nexthops(at, rt, out);
 }
 
 /* --- asking */
@@ -242,7 +250,7 @@ size_t netlink_route_dump_request(void *buf, size_t cap, uint32_t seq, int famil
 	return netlink_message_end(&b);
 }
 
-size_t netlink_route_get_request(void *buf, size_t cap, uint32_t seq, const struct addr *dst, bool match)
+static size_t ask(void *buf, size_t cap, uint32_t seq, const struct addr *dst, uint32_t ifindex, unsigned flags)
 {
 	void *body;
 	struct netlink_builder b = netlink_message_start(buf, cap, RTM_GETROUTE, 0, seq, sizeof(struct rtmsg), &body);
@@ -251,9 +259,27 @@ size_t netlink_route_get_request(void *buf, size_t cap, uint32_t seq, const stru
 		return 0;
 	rt->rtm_family = netlink_family(dst);
 	rt->rtm_dst_len = addr_is_v4(dst) ? 32 : 128;
-	rt->rtm_flags = match ? RTM_F_FIB_MATCH : 0;
+	rt->rtm_flags = flags;
 	netlink_put_addr(&b, RTA_DST, dst);
+	if (ifindex)
+		netlink_put_u32(&b, RTA_OIF, ifindex);
 	return netlink_message_end(&b);
+}
+
+size_t netlink_route_get_request(void *buf, size_t cap, uint32_t seq, const struct addr *dst)
+{
+	return ask(buf, cap, seq, dst, 0, 0);
+}
+
+size_t netlink_route_match_request(void *buf, size_t cap, uint32_t seq, const struct addr *dst, uint32_t ifindex)
+{
+	return ask(buf, cap, seq, dst, ifindex, RTM_F_FIB_MATCH);
+}
+
+bool netlink_route_is_local(const struct nlmsghdr *h)
+{
+	const struct rtmsg *rt = netlink_message_body(h, sizeof *rt);
+	return rt && h->nlmsg_type == RTM_NEWROUTE && rt->rtm_type == RTN_LOCAL;
 }
 
 int netlink_route_get_decode(const struct nlmsghdr *h, struct netlink_route_answer *out)

@@ -9,6 +9,7 @@ struct rule {
 	const char *name;
 	uint64_t (*key)(const struct rib_path *);
 	bool (*beats)(const struct rib_path *, const struct rib_path *);
+	bool tie_break; /* the paths that are left before the first of these are equally good for forwarding */
 };
 
 static uint64_t not_local(const struct rib_path *p)
@@ -47,6 +48,18 @@ static uint64_t internal(const struct rib_path *p)
 	return p->source->ibgp;
 }
 
+static uint64_t next_hop_metric(const struct rib_path *p)
+{
+	return p->metric;
+}
+
+/* RFC 5004: of external paths the one that has been there longest, so that a peer that comes back does not take the
+ * traffic over. In seconds of the path's own time, not in the order of arrival. */
+static uint64_t youth(const struct rib_path *p)
+{
+	return p->source->ibgp ? 0 : p->since_s;
+}
+
 static uint64_t originator(const struct rib_path *p)
 {
 	return p->attrs->has_originator ? p->attrs->originator_id : p->source->router_id;
@@ -74,24 +87,28 @@ static uint64_t path_id(const struct rib_path *p)
 	return p->path_id;
 }
 
+enum { UNREACHABLE = 1, FIRST_RULE };
+
 static const struct rule rules[] = {
-	{"", NULL, NULL},
-	{"own route", not_local, NULL},
-	{"weight", low_weight, NULL},
-	{"local preference", low_preference, NULL},
-	{"AS path length", path_length, NULL},
-	{"origin", origin, NULL},
-	{"MED", NULL, lower_med},
-	{"external over internal", internal, NULL},
-	/* what is left here is as good for forwarding */
-	{"router ID", originator, NULL},
-	{"cluster list length", cluster_length, NULL},
-	{"peer address", NULL, lower_address},
-	{"newer session wins", former_life, NULL},
-	{"path ID", path_id, NULL},
+	{"", NULL, NULL, false},
+	[UNREACHABLE] = {"next hop unreachable", NULL, NULL, false}, /* not a comparison: see drop_unreachable() */
+	{"own route", not_local, NULL, false},
+	{"weight", low_weight, NULL, false},
+	{"local preference", low_preference, NULL, false},
+	{"AS path length", path_length, NULL, false},
+	{"origin", origin, NULL, false},
+	{"MED", NULL, lower_med, false},
+	{"external over internal", internal, NULL, false},
+	{"next-hop metric", next_hop_metric, NULL, false},
+	{"oldest path", youth, NULL, true},
+	{"router ID", originator, NULL, true},
+	{"cluster list length", cluster_length, NULL, true},
+	{"peer address", NULL, lower_address, true},
+	{"newer session wins", former_life, NULL, true},
+	{"path ID", path_id, NULL, true},
 };
 
-enum { RULE_COUNT = sizeof rules / sizeof *rules, FIRST_TIE_BREAK = 8 };
+enum { RULE_COUNT = sizeof rules / sizeof *rules };
 
 const char *rib_decision_rule(unsigned lost_by)
 {
@@ -108,17 +125,9 @@ static bool ruled_out(const struct rule *rule, uint64_t lowest, struct rib_path 
 	return false;
 }
 
-/* Moves the losers behind the n' that stay; returns n'. The judgement is over all n, so losers move only after
- * every one was judged. */
-static size_t apply(unsigned index, struct rib_path **at, size_t n)
+/* Moves those with lost_by set behind the n' others; returns n'. */
+static size_t part(struct rib_path **at, size_t n)
 {
-	const struct rule *rule = &rules[index];
-	uint64_t lowest = UINT64_MAX;
-	for (size_t i = 0; rule->key && i < n; i++)
-		if (rule->key(at[i]) < lowest)
-			lowest = rule->key(at[i]);
-	for (size_t i = 0; i < n; i++)
-		at[i]->lost_by = ruled_out(rule, lowest, at, n, i) ? (uint8_t)index : 0;
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++) {
 		struct rib_path *p = at[i];
@@ -130,11 +139,35 @@ static size_t apply(unsigned index, struct rib_path **at, size_t n)
 	return kept;
 }
 
+/* Returns how many stay, in front. The judgement is over all n, so losers move only after every one was judged. */
+static size_t apply(unsigned index, struct rib_path **at, size_t n)
+{
+	const struct rule *rule = &rules[index];
+	uint64_t lowest = UINT64_MAX;
+	for (size_t i = 0; rule->key && i < n; i++)
+		if (rule->key(at[i]) < lowest)
+			lowest = rule->key(at[i]);
+	for (size_t i = 0; i < n; i++)
+		at[i]->lost_by = ruled_out(rule, lowest, at, n, i) ? (uint8_t)index : 0;
+	return part(at, n);
+}
+
+static size_t drop_unreachable(struct rib_path **at, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		at[i]->flags &= (uint8_t)~(RIB_PATH_BEST | RIB_PATH_USED);
+		at[i]->lost_by = at[i]->metric == NEXTHOP_METRIC_UNREACHABLE ? UNREACHABLE : 0;
+	}
+	return part(at, n);
+}
+
 /* The tie-breaks as one order, for when more paths are equal than may be used. */
 static int by_tie_breaks(const void *x, const void *y)
 {
 	const struct rib_path *a = *(struct rib_path *const *)x, *b = *(struct rib_path *const *)y;
-	for (unsigned i = FIRST_TIE_BREAK; i < RULE_COUNT; i++) {
+	for (unsigned i = FIRST_RULE; i < RULE_COUNT; i++) {
+		if (!rules[i].tie_break)
+			continue;
 		if (rules[i].key && rules[i].key(a) != rules[i].key(b))
 			return rules[i].key(a) < rules[i].key(b) ? -1 : 1;
 		if (rules[i].beats && (rules[i].beats(a, b) || rules[i].beats(b, a)))
@@ -153,19 +186,15 @@ static void mark_used(struct rib_path **at, size_t n, unsigned multipath)
 
 struct rib_path *rib_decide(struct rib_path **at, size_t n, unsigned multipath)
 {
-	size_t left = n;
-	for (size_t i = 0; i < n; i++) {
-		at[i]->flags &= (uint8_t)~(RIB_PATH_BEST | RIB_PATH_USED);
-		at[i]->lost_by = 0;
-	}
-	for (unsigned rule = 1; rule < RULE_COUNT && left > 0; rule++) {
-		if (rule == FIRST_TIE_BREAK)
+	size_t left = drop_unreachable(at, n);
+	if (left == 0)
+		return NULL;
+	for (unsigned rule = FIRST_RULE; rule < RULE_COUNT; rule++) {
+		if (rules[rule].tie_break && !rules[rule - 1].tie_break)
 			mark_used(at, left, multipath);
 		if (left > 1)
 			left = apply(rule, at, left);
 	}
-	if (n == 0)
-		return NULL;
 	at[0]->flags |= RIB_PATH_BEST;
 	return at[0];
 }

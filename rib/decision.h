@@ -1,15 +1,15 @@
 /* The decision process: which of several paths to a prefix is best, and which others are as good for
  * forwarding. Elimination by a table of named rules, each over all that are left, so the outcome does not
- * depend on the order of arrival (RFC 4271 section 9.1.2.2; RFC 4456 section 9; RFC 5004's stability
- * is not among them yet).
+ * depend on the order of arrival (RFC 4271 section 9.1.2.2; RFC 4456 section 9; RFC 5004). Before the rules, paths
+ * whose next hop cannot be reached drop out (section 9.1.2.1).
  */
 #pragma once
 #include <stddef.h>
 
 #include "rib/table.h"
 
-/* Sets flags and lost_by of the n paths in at[] and returns the best, NULL where n is 0. At most multipath paths are
- * used, those that the tie-breaks like most. at[] is reordered. */
+/* Sets flags and lost_by of the n paths in at[], whose metric is up to date, and returns the best, NULL where none can be
+ * used. At most multipath paths are used, those that the tie-breaks like most. at[] is reordered. */
 struct rib_path *rib_decide(struct rib_path **at, size_t n, unsigned multipath);
 /* "local preference", ... for lost_by; "" for one that did not lose. */
 const char *rib_decision_rule(unsigned lost_by);

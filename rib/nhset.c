@@ -104,19 +104,40 @@ struct nhset *nhset_of(struct nhset_table *t, const struct route_nexthop *at, un
 	return intern(t, sorted, count);
 }
 
+static struct route_nexthop hop(const struct addr *gateway, uint32_t ifindex, uint16_t weight)
+{
+	return (struct route_nexthop){
+		.gateway = *gateway, .ifindex = addr_is_link_local(gateway) ? ifindex : 0, .weight = weight};
+}
+
+/* A next hop on a link of ours is a gateway itself; to any other lead the kernel's. */
+static unsigned add_path(struct route_nexthop *at, unsigned n, const struct rib *r, const struct rib_path *p, uint16_t weight)
+{
+	const struct nexthop *nh = rib_next_hop(r, p);
+	const struct addr *next_hop = &p->attrs->next_hop;
+	if (!nh || nh->state == NEXTHOP_DIRECT || !nh->via) {
+		at[n++] = hop(next_hop, p->source->ifindex, weight);
+		return n;
+	}
+	for (unsigned i = 0; i < nh->via->count && n < ROUTE_NEXTHOPS_MAX; i++) {
+		const struct route_nexthop *via = &nh->via->at[i];
+		at[n++] = hop(addr_is_zero(&via->gateway) ? next_hop : &via->gateway, via->ifindex, weight);
+	}
+	return n;
+}
+
 struct nhset *nhset_choose(struct nhset_table *t, const struct rib *r, struct rib_entry *e)
 {
 	struct route_nexthop at[ROUTE_NEXTHOPS_MAX];
 	unsigned n = 0;
-	if (e->path_count == 0)
+	const struct rib_path *best = rib_best(e);
+	if (!best)
 		return NULL;
-	if (e->path.source->kind == RIB_SOURCE_LOCAL)
+	if (best->source->kind == RIB_SOURCE_LOCAL)
 		return intern(t, NULL, 0);
-	for (const struct rib_path *p = &e->path; p && n < ROUTE_NEXTHOPS_MAX; p = rib_path_next(r, p))
+	for (const struct rib_path *p = best; p && n < ROUTE_NEXTHOPS_MAX; p = rib_path_next(r, p))
 		if (p->flags & RIB_PATH_USED)
-			at[n++] = (struct route_nexthop){.gateway = p->attrs->next_hop,
-							 .ifindex = addr_is_link_local(&p->attrs->next_hop) ? p->source->ifindex : 0,
-							 .weight = 1};
+			n = add_path(at, n, r, p, 1);
 	return nhset_of(t, at, n);
 }
 

@@ -22,7 +22,7 @@ void nhset_table_init(struct nhset_table *t);
 void nhset_table_fini(struct nhset_table *t); /* no set may be left */
 /* The set of these next hops, in any order, duplicates joined, weights in lowest terms. Owned reference. */
 struct nhset *nhset_of(struct nhset_table *t, const struct route_nexthop *at, unsigned count);
-/* How the used paths of e are forwarded. Owned reference; NULL where e has no path. */
+/* How the used paths of e are forwarded. Owned reference; NULL where no path is used. */
 struct nhset *nhset_choose(struct nhset_table *t, const struct rib *r, struct rib_entry *e);
 struct nhset *nhset_ref(struct nhset *s);
 void nhset_unref(struct nhset *s); /* NULL is fine */

@@ -17,6 +17,7 @@ struct route_nexthop {
 	struct addr gateway; /* zero: none, the interface is the next hop; of either family (RFC 8950) */
 	uint32_t ifindex;    /* 0: the kernel finds it from the gateway, which it cannot where that is link-local */
 	uint16_t weight;     /* 1..ROUTE_WEIGHT_MAX: the share of the traffic among the route's next hops */
+	bool down;           /* on decode: its link has no carrier */
 };
 
 /* What identifies our routes in a kernel: all of them carry this. */

@@ -33,6 +33,9 @@ struct rib {
 	size_t scratch_cap;
 	uint32_t next_source;
 	unsigned multipath, further_readers;
+	struct nexthop_table *nexthops;   /* borrowed; NULL: not tracked */
+	uint64_t reviewed, reviewing;     /* generations of it: all decided by, and being decided by */
+	uint32_t review_at, review_left;  /* positions; a round starts anew where it stands */
 };
 
 static struct rib_entry *entry(const struct rib *r, uint32_t at)
@@ -86,6 +89,11 @@ static void give_path(struct rib *r, uint32_t at)
 static inline struct rib_path *path_after(const struct rib *r, const struct rib_path *p)
 {
 	return p->next ? pooled(r, p->next) : NULL;
+}
+
+const struct rib_path *rib_best(const struct rib_entry *e)
+{
+	return e->path_count && e->path.flags & RIB_PATH_BEST ? &e->path : NULL;
 }
 
 struct rib_path *rib_path_first(struct rib_entry *e)
@@ -329,6 +337,55 @@ bool rib_cursor_same(const struct rib_cursor *a, const struct rib_cursor *b)
 	return a->at == b->at;
 }
 
+/* --- next hops */
+
+void rib_track(struct rib *r, struct nexthop_table *nexthops)
+{
+	r->nexthops = nexthops;
+}
+
+/* An address that has a meaning on one link only is another next hop on another link. */
+static uint32_t link_of(const struct rib_source *s, const struct bgp_attrs *a)
+{
+	return addr_is_link_local(&a->next_hop) ? s->ifindex : 0;
+}
+
+static bool is_tracked(const struct rib *r, const struct rib_source *s)
+{
+	return r->nexthops && s->kind != RIB_SOURCE_LOCAL;
+}
+
+static struct nexthop *next_hop_of(const struct rib *r, const struct rib_source *s, const struct bgp_attrs *a)
+{
+	return a && is_tracked(r, s) ? nexthop_find(r->nexthops, &a->next_hop, link_of(s, a)) : NULL;
+}
+
+static void hold_next_hop(struct rib *r, const struct rib_source *s, const struct bgp_attrs *a)
+{
+	if (is_tracked(r, s))
+		nexthop_hold(r->nexthops, &a->next_hop, link_of(s, a));
+}
+
+static void release_next_hop(struct rib *r, const struct rib_source *s, const struct bgp_attrs *a)
+{
+	struct nexthop *nh = next_hop_of(r, s, a);
+	if (nh)
+		nexthop_release(nh);
+}
+
+const struct nexthop *rib_next_hop(const struct rib *r, const struct rib_path *p)
+{
+	return next_hop_of(r, p->source, p->attrs);
+}
+
+static uint8_t metric_of(const struct rib *r, const struct rib_path *p)
+{
+	const struct nexthop *nh = rib_next_hop(r, p);
+	uint8_t metric = nh ? nexthop_metric(nh) : 0;
+	bool on_link = metric == 0 || addr_eq(&p->attrs->next_hop, &p->source->addr);
+	return p->source->single_hop && !on_link ? NEXTHOP_METRIC_UNREACHABLE : metric;
+}
+
 /* --- paths */
 
 static void count_prefix(struct rib *r, const struct prefix *p, bool more)
@@ -380,7 +437,7 @@ static struct rib_path *add_path(struct rib *r, struct rib_entry *e, struct rib_
 	p->source = s;
 	p->path_id = path_id;
 	p->attrs = NULL;
-	p->flags = p->lost_by = 0;
+	p->flags = p->lost_by = p->metric = 0;
 	s->paths++;
 	r->paths++;
 	return p;
@@ -391,6 +448,7 @@ static void remove_path(struct rib *r, struct rib_entry *e, struct rib_path *p)
 {
 	p->source->paths--;
 	r->paths--;
+	release_next_hop(r, p->source, p->attrs);
 	bgp_attrs_unref(p->attrs);
 	struct rib_path *before = &e->path;
 	uint32_t at = p->next;
@@ -420,7 +478,7 @@ struct view {
 static struct view view_of(const struct rib *r, struct rib_entry *e)
 {
 	struct view v = {NULL, NULL, 0};
-	if (e->path_count == 0)
+	if (!rib_best(e))
 		return v;
 	v.source = e->path.source;
 	v.attrs = bgp_attrs_ref(e->path.attrs);
@@ -444,24 +502,22 @@ static void swap_first(struct rib_entry *e, struct rib_path *best)
 
 static void decide(struct rib *r, struct rib_entry *e)
 {
-	if (e->path_count == 1) {
-		e->path.flags = (uint8_t)((e->path.flags & RIB_PATH_ROUND) | RIB_PATH_BEST | RIB_PATH_USED);
-		e->path.lost_by = 0;
-		return;
-	}
 	if (e->path_count > r->scratch_cap) {
 		r->scratch_cap = e->path_count * 2u;
 		r->scratch = grown(r->scratch, r->scratch_cap * sizeof(*r->scratch));
 	}
 	size_t n = 0;
-	for (struct rib_path *p = rib_path_first(e); p; p = path_after(r, p))
+	for (struct rib_path *p = rib_path_first(e); p; p = path_after(r, p)) {
+		p->metric = metric_of(r, p);
 		r->scratch[n++] = p;
+	}
 	struct rib_path *best = rib_decide(r->scratch, n, r->multipath);
 	if (best)
 		swap_first(e, best);
 }
 
-static void changed(struct rib *r, uint32_t at, struct view before)
+/* True: others hear of it. */
+static bool changed(struct rib *r, uint32_t at, struct view before)
 {
 	struct rib_entry *e = entry(r, at);
 	decide(r, e);
@@ -476,12 +532,15 @@ static void changed(struct rib *r, uint32_t at, struct view before)
 	/* a tombstone that was not read yet hides who had it before */
 	if (before.source ? before.source != after.source : e->seq > r->passed_seq)
 		what |= RIB_ENTRY_SOURCE_CHANGED;
-	if (what & RIB_ENTRY_BEST_CHANGED || before.used != after.used || r->further_readers)
+	/* one without a usable path is told of too when it is new: every entry is in the journal */
+	bool visible = what & RIB_ENTRY_BEST_CHANGED || before.used != after.used || r->further_readers || !e->seq;
+	if (visible)
 		touch(r, at, what);
 	if (e->path_count == 0)
 		bury(r, at);
 	bgp_attrs_unref(before.attrs);
 	bgp_attrs_unref(after.attrs);
+	return visible;
 }
 
 /* The path was said in the source's latest refresh. */
@@ -509,11 +568,55 @@ bool rib_announce_path(struct rib *r, struct rib_source *s, const struct prefix 
 	if (!path)
 		path = add_path(r, e, s, path_id);
 	set_round(path, s, p);
+	hold_next_hop(r, s, attrs);
+	release_next_hop(r, s, path->attrs);
 	bgp_attrs_unref(path->attrs);
 	path->attrs = bgp_attrs_ref(attrs);
 	path->since_s = (uint32_t)(now.ms / 1000);
 	changed(r, at, before);
 	return true;
+}
+
+/* Does e have a path (only_used: one that is used) whose next hop is another matter since the last review? */
+static bool has_news(const struct rib *r, struct rib_entry *e, bool only_used)
+{
+	for (const struct rib_path *p = rib_path_first(e); p; p = path_after(r, p)) {
+		const struct nexthop *nh = only_used && !(p->flags & RIB_PATH_USED) ? NULL : rib_next_hop(r, p);
+		if (nh && nh->changed > r->reviewed)
+			return true;
+	}
+	return false;
+}
+
+/* True: there was something to decide. */
+static bool review(struct rib *r, uint32_t at)
+{
+	struct rib_entry *e = entry(r, at);
+	if (!has_news(r, e, false))
+		return false;
+	struct view before = view_of(r, e);
+	if (!changed(r, at, before) && has_news(r, e, true))
+		touch(r, at, 0); /* the same next hop, reached in another way */
+	return true;
+}
+
+bool rib_review(struct rib *r, unsigned budget)
+{
+	enum { LOOK_COST = 1, DECIDE_COST = 10 };
+	if (!r->nexthops || (r->nexthops->generation == r->reviewing && !r->review_left))
+		return false;
+	if (r->nexthops->generation != r->reviewing) {
+		r->reviewing = r->nexthops->generation;
+		r->review_left = r->limit;
+	}
+	for (unsigned spent = 0; r->review_left; r->review_left--) {
+		if (spent >= budget)
+			return true;
+		r->review_at = r->review_at < r->limit ? r->review_at + 1 : 1;
+		spent += review(r, r->review_at) ? DECIDE_COST : LOOK_COST;
+	}
+	r->reviewed = r->reviewing;
+	return false;
 }
 
 static void withdraw(struct rib *r, uint32_t at, struct rib_path *path)
@@ -589,7 +692,7 @@ struct rib_entry *rib_find(const struct rib *r, const struct prefix *p)
 	return at && entry(r, at)->path_count ? entry(r, at) : NULL;
 }
 
-struct rib_entry *rib_find_longest(const struct rib *r, const struct addr *a)
+struct rib_entry *rib_find_longest(const struct rib *r, const struct addr *a, bool usable)
 {
 	bool v4 = addr_is_v4(a);
 	for (int len = LENGTHS - 1; len >= (v4 ? ADDR_V4_BITS : 0); len--) {
@@ -597,7 +700,7 @@ struct rib_entry *rib_find_longest(const struct rib *r, const struct addr *a)
 			continue;
 		struct prefix p = prefix_make(a, (unsigned)len);
 		struct rib_entry *e = rib_find(r, &p);
-		if (e)
+		if (e && (!usable || rib_best(e)))
 			return e;
 	}
 	return NULL;

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "bgp/attr.h"
+#include "rib/nexthop.h"
 #include "src/base/addr.h"
 #include "src/base/list.h"
 #include "src/base/tick.h"
@@ -39,6 +40,7 @@ struct rib_refresh {
 struct rib_source {
 	enum rib_source_kind kind;
 	bool ibgp, client;     /* client: of ours as a route reflector, RFC 4456 */
+	bool single_hop;       /* external over a link of ours: its next hops must be on such a link (RFC 4271 section 5.1.3) */
 	uint32_t router_id;
 	struct addr addr;      /* the peer's address */
 	uint32_t ifindex;      /* the link to the peer, for next hops that are link-local; 0: not known */
@@ -66,6 +68,7 @@ struct rib_path {
 	uint32_t since_s;        /* tick in seconds */
 	uint8_t flags;
 	uint8_t lost_by;         /* index of the decision rule that ruled it out, see rib/decision.h */
+	uint8_t metric;          /* of its next hop when the decision was made, see nexthop_metric() */
 };
 
 enum rib_entry_flag {
@@ -82,12 +85,19 @@ struct rib_entry {
 	uint32_t hash_next, older, newer;
 	uint64_t seq;         /* of the last change */
 	uint64_t sent;        /* bit per update group: it was told of this prefix */
-	struct rib_path path; /* the best one where path_count > 0 */
+	struct rib_path path; /* the best one where there is one: rib_best() */
 };
 
 /* multipath: how many equally good paths to a prefix are used, 1 and more. */
 struct rib *rib_new(unsigned multipath);
 void rib_free(struct rib *r);
+/* From now on a path is eligible only while its next hop can be reached. The table is borrowed, and there must be no
+ * path yet. Without it every next hop counts as reachable. */
+void rib_track(struct rib *r, struct nexthop_table *nexthops);
+/* Decides anew where an answer about a next hop changed, a few budget units at a time; true: there is more. */
+bool rib_review(struct rib *r, unsigned budget);
+/* The path's next hop; NULL where it is ours or nothing is tracked. */
+const struct nexthop *rib_next_hop(const struct rib *r, const struct rib_path *p);
 
 struct rib_source *rib_source_new(struct rib *r, const struct rib_source *like);
 /* Withdraws some of the source's paths, a few budget units each; true when none is left. The source must
@@ -123,7 +133,8 @@ void rib_read_further(struct rib *r, bool more);
 
 /* NULL where the prefix has no path. */
 struct rib_entry *rib_find(const struct rib *r, const struct prefix *p);
-struct rib_entry *rib_find_longest(const struct rib *r, const struct addr *a);
+/* usable: only where a path is the best, which none is where no next hop can be reached. */
+struct rib_entry *rib_find_longest(const struct rib *r, const struct addr *a, bool usable);
 /* All entries by position 1..rib_entry_limit(); NULL where nothing (or a tombstone) is there. Positions
  * stay while the table changes, so a walk may pause. */
 struct rib_entry *rib_entry_at(const struct rib *r, uint32_t at);
@@ -131,6 +142,8 @@ uint32_t rib_entry_limit(const struct rib *r);
 size_t rib_prefix_count(const struct rib *r);
 size_t rib_path_count(const struct rib *r);
 uint64_t rib_last_seq(const struct rib *r); /* of the latest change */
+/* The chosen path; NULL: there is none, or none that can be used. */
+const struct rib_path *rib_best(const struct rib_entry *e);
 /* A walk over the paths of e, the best one first: rib_path_first(), then rib_path_next() of each; NULL at the end. */
 struct rib_path *rib_path_first(struct rib_entry *e);
 struct rib_path *rib_path_next(const struct rib *r, const struct rib_path *p);

@@ -5,7 +5,7 @@ static size_t counts[LIVE_KINDS];
 static const char *const names[LIVE_KINDS] = {
 	[LIVE_ATTRS] = "attribute sets",  [LIVE_PATH] = "extra paths",     [LIVE_SOURCE] = "path sources",
 	[LIVE_NHSET] = "next-hop sets",   [LIVE_FIB_ENTRY] = "FIB entries", [LIVE_BLOCK] = "output blocks",
-	[LIVE_PEER] = "peers",
+	[LIVE_PEER] = "peers",            [LIVE_NEXTHOP] = "next hops",
 };
 
 void live_add(enum live_kind k)

@@ -258,7 +258,7 @@ bool cni_route_present(struct netlink_socket *s, const struct netlink_link *l, c
 	union message m;
 	struct search x = {.ifindex = l->ifindex, .prefix = prefix, .gateway = gateway, .mark = mark};
 	/* one question answers it in the usual tables, however many routes there are */
-	if (netlink_route_get_request(&m, sizeof m, 0, &prefix->addr, true))
+	if (netlink_route_match_request(&m, sizeof m, 0, &prefix->addr, 0))
 		netlink_query(s, &m, match_route, &x);
 	int family = prefix_is_v4(prefix) ? AF_INET : AF_INET6;
 	if (!x.found && netlink_route_dump_request(&m, sizeof m, 0, family, mark->table, mark->protocol))

@@ -19,6 +19,7 @@
 #include "src/daemon/transport_io.h"
 
 struct fib_writer;
+struct next_hops;
 struct control_server;
 struct listener;
 
@@ -41,6 +42,7 @@ struct daemon {
 	struct rib_import_context imports;
 	struct policies policies;      /* what the operator wrote */
 	struct fib_writer *fib;        /* NULL with kernel.install false */
+	struct next_hops *next_hops;   /* the same */
 	struct listener *listener;
 	struct control_server *control;
 	struct transport_watch transport;

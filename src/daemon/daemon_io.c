@@ -18,6 +18,7 @@
 #include "src/daemon/host_io.h"
 #include "src/daemon/limits_io.h"
 #include "src/daemon/listen_io.h"
+#include "src/daemon/nexthop_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/publish_io.h"
 
@@ -57,6 +58,8 @@ static bool work_round(struct daemon *d)
 {
 	bool more = flush_dying(d, FLUSH_BUDGET);
 	more |= refresh_work(d);
+	if (d->next_hops)
+		more |= next_hops_work(d->next_hops); /* before anyone is told of what depends on them */
 	if (d->fib)
 		more |= fib_writer_work(d->fib);
 	more |= export_work(d);
@@ -139,7 +142,7 @@ static void on_second(struct ev_loop *loop, ev_timer *w, int revents)
 	if (late)
 		log_warn("daemon", "not every peer came back in %d s: routes that nobody announced are removed now",
 			 DAEMON_RESTART_WAIT_MS / 1000);
-	if (late || all_peers_told(d, now))
+	if ((late || all_peers_told(d, now)) && next_hops_settled(d->next_hops))
 		end_restart(d);
 }
 
@@ -241,7 +244,8 @@ static int start_kernel(struct daemon *d)
 	if (!d->conf->kernel.install)
 		return 0;
 	d->fib = fib_writer_new(d, &mark);
-	if (!d->fib)
+	d->next_hops = d->fib ? next_hops_new(d) : NULL;
+	if (!d->next_hops)
 		return -1;
 	d->restarting = fib_writer_adopted(d->fib) > 0;
 	d->restart_deadline_at = tick_after(d->started_at, DAEMON_RESTART_WAIT_MS);
@@ -293,6 +297,7 @@ void daemon_stop(struct daemon *d)
 		;
 	rib_free(d->rib);
 	rib_source_free(d->local);
+	next_hops_free(d->next_hops);
 	nhset_table_fini(&d->nhsets);
 	bgp_attr_table_fini(&d->attrs);
 	policies_free(&d->policies, NULL);

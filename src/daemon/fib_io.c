@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "netlink/addr_msg.h"
 #include "netlink/link_msg.h"
 #include "netlink/route_msg.h"
 #include "netlink/socket_io.h"
@@ -15,6 +16,7 @@
 #include "src/base/err.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/nexthop_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/pods_io.h"
 #include "src/daemon/publish_io.h"
@@ -133,6 +135,8 @@ static void on_answer(void *arg, const struct nlmsghdr *h, int error, const char
 		char prefix[PREFIX_TEXT_MAX];
 		log_remote(&w->limit, LOG_LEVEL_WARN, "kernel", "%s refused: %s%s%s", prefix_format(&e->prefix, prefix),
 			   err_text(error), *text ? ": " : "", text);
+	} else {
+		next_hops_own_changed(w->daemon->next_hops);
 	}
 	fib_done(&w->fib, e, error, text, clock_now());
 }
@@ -201,7 +205,19 @@ static void on_link_event(struct fib_writer *w, const struct nlmsghdr *h)
 	if (!link_changed(w, &link, deleted))
 		return;
 	peers_link_changed(w->daemon, link.ifindex, link.name, up);
+	next_hops_link_changed(w->daemon->next_hops, link.ifindex);
 	plan_resync(w);
+}
+
+static void on_addr_event(struct fib_writer *w, const struct nlmsghdr *h)
+{
+	struct netlink_addr a;
+	bool deleted;
+	plan_resync(w);
+	if (netlink_addr_decode(h, &a, &deleted))
+		return;
+	struct prefix subnet = prefix_make(&a.addr, a.plen + (addr_is_v4(&a.addr) ? (unsigned)ADDR_V4_BITS : 0u));
+	next_hops_prefix_changed(w->daemon->next_hops, &subnet);
 }
 
 /* Somebody else changed a route. Ours are put back; others' matter only where they stand in the place of ours. */
@@ -211,6 +227,7 @@ static void on_route_event(struct fib_writer *w, const struct nlmsghdr *h)
 	bool deleted;
 	if (netlink_route_decode(h, &r, &deleted))
 		return;
+	next_hops_prefix_changed(w->daemon->next_hops, &r.prefix);
 	bool marked = r.mark.protocol == w->fib.mark.protocol && r.mark.table == w->fib.mark.table;
 	const struct fib_entry *e = r.mark.metric == w->fib.mark.metric ? fib_find(&w->fib, &r.prefix) : NULL;
 	if (marked && deleted && r.mark.metric == 0)
@@ -231,7 +248,7 @@ static void on_event(void *arg, const struct nlmsghdr *h, int error, const char 
 		break;
 	case RTM_NEWADDR:
 	case RTM_DELADDR:
-		plan_resync(w);
+		on_addr_event(w, h);
 		break;
 	case RTM_NEWROUTE:
 	case RTM_DELROUTE:
@@ -266,8 +283,10 @@ static void on_events(struct ev_loop *loop, ev_io *io, int revents)
 	struct fib_writer *w = io->data;
 	(void)loop;
 	(void)revents;
-	if (netlink_socket_receive(w->events, on_event, w) == -ENOBUFS)
-		plan_resync(w);
+	if (netlink_socket_receive(w->events, on_event, w) != -ENOBUFS)
+		return;
+	next_hops_missed_events(w->daemon->next_hops);
+	plan_resync(w);
 }
 
 static void on_retry(struct ev_loop *loop, ev_timer *t, int revents)

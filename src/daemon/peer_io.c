@@ -19,6 +19,7 @@
 #include "src/daemon/export.h"
 #include "src/daemon/limits_io.h"
 #include "src/daemon/local_link_io.h"
+#include "src/daemon/nexthop_io.h"
 #include "src/daemon/sockaddr.h"
 
 enum { READ_SIZE = 65536, WRITE_IOV = 64, LINGER_S = 2, GOODBYES_MAX = 64 };
@@ -548,6 +549,13 @@ bool peer_has_ended_rib(const struct peer *p)
 	return true;
 }
 
+/* An external peer on a link of ours, and not one for which the configuration says that it may be further away. */
+static bool is_single_hop(const struct peer *p)
+{
+	bool far = p->transport.multihop > 1 || p->transport.ttl_security > 1;
+	return !p->ibgp && !far && next_hops_on_link(p->daemon->next_hops, &p->address, p->ifindex);
+}
+
 static void session_up(struct peer *p, enum bgp_slot slot)
 {
 	const struct bgp_conn *c = &p->session.conn[slot];
@@ -569,6 +577,7 @@ static void session_up(struct peer *p, enum bgp_slot slot)
 	p->source = rib_source_new(d->rib, &(struct rib_source){.kind = RIB_SOURCE_BGP,
 								.ibgp = p->ibgp,
 								.client = p->ibgp && p->ways.client,
+								.single_hop = is_single_hop(p),
 								.router_id = c->open.router_id,
 								.addr = p->address,
 								.ifindex = p->ifindex,

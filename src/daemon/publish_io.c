@@ -36,7 +36,7 @@ static uint32_t mtu_towards(struct netlink_socket *s, const struct addr *dst)
 	uint64_t buf[64];
 	struct netlink_route_answer answer = {0};
 	struct netlink_link link = {0};
-	if (!netlink_route_get_request(buf, sizeof buf, 1, dst, false) || netlink_query(s, buf, on_route, &answer) ||
+	if (!netlink_route_get_request(buf, sizeof buf, 1, dst) || netlink_query(s, buf, on_route, &answer) ||
 	    answer.local || !answer.ifindex)
 		return 0;
 	if (!netlink_link_get_by_index(buf, sizeof buf, 1, answer.ifindex) || netlink_query(s, buf, on_link, &link))

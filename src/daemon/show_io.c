@@ -417,7 +417,7 @@ static void put_kernel(const struct daemon *d, struct json_object *row, const st
 	char text[TEXT];
 	const struct fib_entry *f = d->fib && p->flags & RIB_PATH_USED ? fib_find(fib_writer_fib(d->fib), &e->prefix) : NULL;
 	if (!f) {
-		put(row, "kernel", "-");
+		put(row, "kernel", p->metric == NEXTHOP_METRIC_UNREACHABLE ? "next hop unreachable" : "-");
 		return;
 	}
 	if (f->error)
@@ -562,7 +562,7 @@ static struct json_object *route_for(struct show *s, const struct addr *a)
 		s->at = UINT64_MAX;
 		return pod_route(a, &f.lease);
 	}
-	struct rib_entry *e = s->at == UINT64_MAX ? NULL : rib_find_longest(s->daemon->rib, a);
+	struct rib_entry *e = s->at == UINT64_MAX ? NULL : rib_find_longest(s->daemon->rib, a, true);
 	return e ? next_path(s, e) : NULL;
 }
 

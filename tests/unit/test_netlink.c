@@ -217,11 +217,12 @@ START_TEST(requests_carry_their_filters)
 	ck_assert_uint_eq(rt->rtm_family, AF_INET6);
 	ck_assert(m.h.nlmsg_flags & NLM_F_DUMP);
 	struct addr a = ip("10.244.8.1"), back;
-	ck_assert_uint_gt(netlink_route_get_request(&m, sizeof m, 1, &a, true), 0);
+	ck_assert_uint_gt(netlink_route_match_request(&m, sizeof m, 1, &a, 7), 0);
 	netlink_attrs(&m.h, sizeof *rt, at, RTA_MAX);
 	ck_assert(netlink_get_addr(at[RTA_DST], AF_INET, &back));
 	ck_assert(addr_eq(&a, &back));
 	ck_assert_uint_eq(rt->rtm_flags, RTM_F_FIB_MATCH);
+	ck_assert(netlink_get_u32(at[RTA_OIF], &table) && table == 7);
 }
 END_TEST
 

@@ -42,6 +42,7 @@ struct how {
 	uint8_t origin, clusters;
 	bool ibgp, has_originator;
 	uint32_t originator;
+	unsigned since; /* seconds */
 };
 
 static struct bgp_attrs *make_attrs(const struct how *h)
@@ -122,6 +123,15 @@ static const struct {
 	  {"ext 2", "10.0.0.1", EXT, .router_id = 2},
 	  {"int", "10.0.0.2", EXT, .ibgp = true, .router_id = 1}},
 	 {"", "router ID", "external over internal"}, 2},
+	{"of external paths the oldest",
+	 {{"old", "10.0.0.9", EXT, .router_id = 9, .since = 1},
+	  {"young", "10.0.0.1", EXT, .router_id = 1, .since = 2},
+	  {"in the same second", "10.0.0.2", EXT, .router_id = 10, .since = 1}},
+	 {"", "oldest path", "router ID"}, 3},
+	{"age is nothing between internal paths",
+	 {{"young", "10.0.0.1", EXT, .ibgp = true, .router_id = 1, .since = 9},
+	  {"old", "10.0.0.9", EXT, .ibgp = true, .router_id = 9, .since = 1}},
+	 {"", "router ID"}, 2},
 	{"originator, cluster list, address",
 	 {{"one cluster, low address", "10.0.0.1", EXT, .ibgp = true, .router_id = 50, .has_originator = true, .originator = 7,
 	   .clusters = 1},
@@ -132,6 +142,11 @@ static const struct {
 	  {"other originator", "10.0.0.4", EXT, .ibgp = true, .router_id = 8}},
 	 {"", "peer address", "cluster list length", "router ID"}, 4},
 };
+
+static void announce(unsigned index, unsigned i, struct rib_source **sources, struct bgp_attrs **sets, const struct prefix *p)
+{
+	rib_announce(rib, sources[i], p, sets[i], tick_after(now, 1000 * (int64_t)cases[index].path[i].since));
+}
 
 static void check_case(unsigned index, unsigned n, struct rib_source **sources, const struct prefix *p)
 {
@@ -154,12 +169,12 @@ static void one_order(unsigned index, unsigned n, const unsigned *perm, struct r
 {
 	struct prefix p = prefix_make_v4(0x0a000000, 8);
 	for (unsigned i = 0; i < n; i++)
-		rib_announce(rib, sources[perm[i]], &p, sets[perm[i]], now);
+		announce(index, perm[i], sources, sets, &p);
 	check_case(index, n, sources, &p);
 	/* the loser that arrived first goes and comes back */
 	if (perm[0] != 0) {
 		rib_withdraw(rib, sources[perm[0]], &p);
-		rib_announce(rib, sources[perm[0]], &p, sets[perm[0]], now);
+		announce(index, perm[0], sources, sets, &p);
 		check_case(index, n, sources, &p);
 	}
 	for (unsigned i = 0; i < n; i++)
@@ -399,10 +414,10 @@ START_TEST(longest_match)
 	}
 	for (unsigned i = 0; i < 4; i++) {
 		ck_assert(addr_parse(wants[i].addr, &x));
-		ck_assert_str_eq(prefix_format(&rib_find_longest(rib, &x)->prefix, buf), wants[i].prefix);
+		ck_assert_str_eq(prefix_format(&rib_find_longest(rib, &x, true)->prefix, buf), wants[i].prefix);
 	}
 	ck_assert(addr_parse("fd00::1", &x));
-	ck_assert_ptr_null(rib_find_longest(rib, &x));
+	ck_assert_ptr_null(rib_find_longest(rib, &x, true));
 	ck_assert(rib_source_flush(rib, s, UINT32_MAX));
 	ck_assert_uint_eq(rib_prefix_count(rib), 0);
 	bgp_attrs_unref(a);

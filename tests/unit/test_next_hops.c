@@ -1,0 +1,472 @@
+/* Next hops in the decision: a path whose next hop cannot be reached is no path, whatever order news about routes and about
+ * next hops come in, and each next hop is asked for once. The world that answers is a table of the test's own.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rib/decision.h"
+#include "rib/nhset.h"
+#include "rib/table.h"
+#include "src/base/live.h"
+#include "src/base/random.h"
+
+enum { HOPS = 6, SOURCES = 4, PREFIXES = 30, STEPS = 4000, MULTIPATH = 16 };
+
+static struct bgp_attr_table attrs;
+static struct nhset_table nhsets;
+static struct nexthop_table nexthops;
+static struct rib *rib;
+static struct rib_source *sources[SOURCES]; /* the first two external on a link, then external far away, then internal */
+static struct bgp_attrs *sets[HOPS];        /* next hop 10.0.0.1 + i */
+static struct nexthop_answer world[HOPS];
+static unsigned asked;
+static const struct tick now = {1000};
+
+static struct addr hop_addr(unsigned i)
+{
+	return addr_from_v4(0x0a000001 + i);
+}
+
+static void answer(void *arg, const struct nexthop *nh, struct nexthop_answer *out)
+{
+	unsigned i = addr_is_v4(&nh->addr) ? addr_to_v4(&nh->addr) - 0x0a000001 : 0;
+	(void)arg;
+	asked++;
+	*out = world[i % HOPS];
+}
+
+static void set_world(unsigned i, enum nexthop_state state, unsigned gateway)
+{
+	world[i].state = state;
+	world[i].via_count = 1;
+	world[i].via[0] = (struct route_nexthop){.ifindex = 3, .weight = 1};
+	if (state != NEXTHOP_DIRECT)
+		world[i].via[0].gateway = addr_from_v4(0xc0a80000 + gateway);
+}
+
+static struct bgp_attrs *make_attrs(const struct addr *next_hop, bool ibgp, uint32_t local_pref)
+{
+	uint8_t wire[64];
+	struct writer w = writer_of(wire, sizeof wire);
+	struct bgp_attr_block block;
+	struct bgp_attrs *a, *mp;
+	writer_bytes(&w, (const uint8_t[]){0x40, 1, 1, 0, 0x40, 2, 6, 2, 1, 0, 0, 0xfc, 0, 0x40, 3, 4}, 16);
+	writer_bytes(&w, next_hop->b + 12, 4);
+	if (ibgp) {
+		writer_bytes(&w, (const uint8_t[]){0x40, 5, 4}, 3);
+		writer_u32(&w, local_pref);
+	}
+	bgp_attrs_decode(&attrs, ibgp ? BGP_ATTR_IBGP : 0, cursor_of(wire, writer_len(&w)), true, &block, &a, &mp);
+	ck_assert_msg(a != NULL, "%s", block.fault.text);
+	return a;
+}
+
+static struct rib *fresh_rib(void)
+{
+	struct rib *r = rib_new(MULTIPATH);
+	rib_track(r, &nexthops);
+	return r;
+}
+
+static struct rib_source *make_source(struct rib *r, unsigned i)
+{
+	struct rib_source like = {.kind = RIB_SOURCE_BGP, .ibgp = i == 3, .single_hop = i < 2, .router_id = SOURCES - i};
+	like.addr = hop_addr(i);
+	return rib_source_new(r, &like);
+}
+
+static void setup(void)
+{
+	bgp_attr_table_init(&attrs);
+	nhset_table_init(&nhsets);
+	nexthop_table_init(&nexthops, &nhsets, answer, NULL);
+	rib = fresh_rib();
+	asked = 0;
+	for (unsigned i = 0; i < HOPS; i++) {
+		struct addr a = hop_addr(i);
+		sets[i] = make_attrs(&a, false, 0);
+		set_world(i, NEXTHOP_DIRECT, 0);
+	}
+	for (unsigned i = 0; i < SOURCES; i++)
+		sources[i] = make_source(rib, i);
+}
+
+static void teardown(void)
+{
+	rib_free(rib);
+	for (unsigned i = 0; i < SOURCES; i++)
+		rib_source_free(sources[i]);
+	for (unsigned i = 0; i < HOPS; i++)
+		bgp_attrs_unref(sets[i]);
+	nexthop_table_fini(&nexthops);
+	nhset_table_fini(&nhsets);
+	bgp_attr_table_fini(&attrs);
+	for (unsigned k = 0; k < LIVE_KINDS; k++)
+		ck_assert_msg(live_count((enum live_kind)k) == 0, "%zu %s left", live_count((enum live_kind)k),
+			      live_name((enum live_kind)k));
+}
+
+static struct prefix prefix_of(unsigned i)
+{
+	return prefix_make_v4(0x0af40000 | i << 8, 24);
+}
+
+/* An event that says nothing in particular, and all that follows from it. */
+static void settle(void)
+{
+	nexthop_doubt_all(&nexthops);
+	while (nexthop_work(&nexthops) | rib_review(rib, 7))
+		;
+	ck_assert(nexthop_settled(&nexthops));
+}
+
+static const struct rib_path *best_of(unsigned i)
+{
+	struct prefix p = prefix_of(i);
+	struct rib_entry *e = rib_find(rib, &p);
+	return e ? rib_best(e) : NULL;
+}
+
+static const char *why_lost(unsigned i, const struct rib_source *s)
+{
+	struct prefix p = prefix_of(i);
+	for (struct rib_path *path = rib_path_first(rib_find(rib, &p)); path; path = rib_path_next(rib, path))
+		if (path->source == s)
+			return rib_decision_rule(path->lost_by);
+	return "no such path";
+}
+
+/* What the kernel would be given for a prefix: the first gateway's last byte, -1: nothing. */
+static int gateway_of(unsigned i)
+{
+	struct prefix p = prefix_of(i);
+	struct nhset *s = nhset_choose(&nhsets, rib, rib_find(rib, &p));
+	int byte = s && s->count ? s->at[0].gateway.b[15] : -1;
+	nhset_unref(s);
+	return byte;
+}
+
+START_TEST(unreachable_is_no_path_and_comes_back)
+{
+	struct prefix p = prefix_of(0);
+	struct rib_cursor c;
+	set_world(0, NEXTHOP_NO_ROUTE, 0);
+	rib_announce(rib, sources[0], &p, sets[0], now);
+	ck_assert_ptr_null(best_of(0));
+	ck_assert_str_eq(why_lost(0, sources[0]), "next hop unreachable");
+	ck_assert_int_eq(gateway_of(0), -1);
+	ck_assert_ptr_null(rib_find_longest(rib, &p.addr, true));
+	ck_assert_ptr_nonnull(rib_find_longest(rib, &p.addr, false));
+	rib_cursor_open(rib, &c);
+	while (rib_cursor_next(&c))
+		;
+	set_world(0, NEXTHOP_DIRECT, 0);
+	settle();
+	ck_assert_ptr_nonnull(rib_cursor_next(&c)); /* told at once */
+	ck_assert_ptr_nonnull(best_of(0));
+	ck_assert_int_eq(gateway_of(0), 1);
+	ck_assert_uint_eq(sources[0]->best, 1);
+	set_world(0, NEXTHOP_LINK_DOWN, 0);
+	settle();
+	ck_assert_ptr_nonnull(rib_cursor_next(&c));
+	ck_assert_ptr_null(best_of(0));
+	ck_assert_uint_eq(sources[0]->best, 0);
+	rib_cursor_close(&c);
+}
+END_TEST
+
+START_TEST(the_reachable_one_wins)
+{
+	struct prefix p = prefix_of(0);
+	set_world(1, NEXTHOP_DEFAULT_ONLY, 0);
+	rib_announce(rib, sources[1], &p, sets[1], now); /* it has the lower router ID */
+	rib_announce(rib, sources[0], &p, sets[0], now);
+	ck_assert_ptr_eq(best_of(0)->source, sources[0]);
+	ck_assert_int_eq(gateway_of(0), 1);
+	set_world(1, NEXTHOP_DIRECT, 0);
+	settle();
+	ck_assert_ptr_eq(best_of(0)->source, sources[1]);
+	ck_assert_str_eq(why_lost(0, sources[0]), "router ID");
+	set_world(1, NEXTHOP_NO_ROUTE, 0);
+	set_world(0, NEXTHOP_NO_ROUTE, 0);
+	settle();
+	ck_assert_ptr_null(best_of(0));
+	ck_assert_str_eq(why_lost(0, sources[0]), "next hop unreachable");
+}
+END_TEST
+
+/* In every order of arrival: direct before a gateway before recursive, and that comes after external over internal. */
+START_TEST(metric_in_every_order)
+{
+	static const unsigned orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+	struct prefix p = prefix_of(0);
+	struct addr a = hop_addr(5);
+	struct bgp_attrs *internal = make_attrs(&a, true, 100);
+	set_world(2, NEXTHOP_RECURSIVE, 1);
+	set_world(3, NEXTHOP_GATEWAY, 2);
+	const struct {
+		struct rib_source *source;
+		struct bgp_attrs *attrs;
+		const char *lost_by;
+	} paths[3] = {{sources[2], sets[2], "next-hop metric"}, {make_source(rib, 2), sets[3], ""},
+		      {sources[3], internal, "external over internal"}};
+	for (unsigned o = 0; o < 6; o++) {
+		for (unsigned i = 0; i < 3; i++)
+			rib_announce(rib, paths[orders[o][i]].source, &p, paths[orders[o][i]].attrs, now);
+		for (unsigned i = 0; i < 3; i++)
+			ck_assert_str_eq(why_lost(0, paths[i].source), paths[i].lost_by);
+		ck_assert_int_eq(gateway_of(0), 2); /* the kernel's way to it, not the next hop itself */
+		for (unsigned i = 0; i < 3; i++)
+			rib_withdraw(rib, paths[orders[o][i]].source, &p);
+		rib_sweep(rib);
+	}
+	rib_source_free(paths[1].source);
+	bgp_attrs_unref(internal);
+}
+END_TEST
+
+START_TEST(another_gateway_is_told_to_the_kernel_only)
+{
+	struct prefix p = prefix_of(0);
+	struct rib_cursor c;
+	set_world(2, NEXTHOP_GATEWAY, 7);
+	rib_announce(rib, sources[2], &p, sets[2], now);
+	rib_cursor_open(rib, &c);
+	while (rib_cursor_next(&c))
+		;
+	rib_sweep(rib);
+	ck_assert_int_eq(gateway_of(0), 7);
+	settle();
+	ck_assert(rib_cursor_at_end(&c)); /* the same answer again is no news */
+	set_world(2, NEXTHOP_GATEWAY, 8);
+	settle();
+	struct rib_entry *e = rib_cursor_next(&c);
+	ck_assert_ptr_nonnull(e);
+	ck_assert_int_eq(e->flags & RIB_ENTRY_BEST_CHANGED, 0); /* so peers hear nothing */
+	ck_assert_int_eq(gateway_of(0), 8);
+	rib_cursor_close(&c);
+}
+END_TEST
+
+/* RFC 4271 section 5.1.3: what an external peer on our link names must be on a link of ours, or be that peer. */
+START_TEST(external_next_hop_off_the_link)
+{
+	struct prefix p = prefix_of(0), q = prefix_of(1);
+	set_world(4, NEXTHOP_GATEWAY, 1);
+	set_world(0, NEXTHOP_GATEWAY, 1);
+	rib_announce(rib, sources[0], &p, sets[4], now);
+	ck_assert_str_eq(why_lost(0, sources[0]), "next hop unreachable");
+	rib_announce(rib, sources[0], &q, sets[0], now); /* its own address */
+	ck_assert_ptr_nonnull(best_of(1));
+	rib_announce(rib, sources[2], &p, sets[4], now); /* a peer that is far away */
+	ck_assert_ptr_eq(best_of(0)->source, sources[2]);
+	set_world(4, NEXTHOP_DIRECT, 0);
+	settle();
+	ck_assert_str_ne(why_lost(0, sources[0]), "next hop unreachable");
+}
+END_TEST
+
+START_TEST(asked_once)
+{
+	for (unsigned round = 0; round < 3; round++) {
+		for (unsigned i = 0; i < 1000; i++) {
+			struct prefix p = prefix_of(i);
+			rib_announce(rib, sources[0], &p, sets[0], now);
+		}
+		for (unsigned i = 0; i < 1000; i++) {
+			struct prefix p = prefix_of(i);
+			rib_withdraw(rib, sources[0], &p);
+		}
+	}
+	ck_assert_uint_eq(asked, 1);
+	ck_assert_uint_eq(live_count(LIVE_NEXTHOP), 1);
+	nexthop_sweep(&nexthops);
+	ck_assert_uint_eq(live_count(LIVE_NEXTHOP), 0);
+	struct prefix p = prefix_of(0);
+	rib_announce(rib, sources[0], &p, sets[0], now);
+	nexthop_sweep(&nexthops); /* it is in use */
+	ck_assert_uint_eq(live_count(LIVE_NEXTHOP), 1);
+	ck_assert_ptr_nonnull(best_of(0));
+}
+END_TEST
+
+/* A peer that names thousands costs a bounded number of questions a turn. */
+START_TEST(questions_have_a_budget)
+{
+	enum { MANY = 1000 };
+	struct nexthop *held[MANY];
+	unsigned turns = 0;
+	for (unsigned i = 0; i < MANY; i++) {
+		struct addr a = addr_from_v4(0x0b000000 + i);
+		held[i] = nexthop_hold(&nexthops, &a, 0);
+	}
+	ck_assert_uint_eq(asked, NEXTHOP_BUDGET);
+	ck_assert_uint_eq(nexthop_metric(held[MANY - 1]), NEXTHOP_METRIC_UNREACHABLE);
+	do {
+		unsigned before = asked;
+		turns++;
+		nexthop_work(&nexthops);
+		ck_assert_uint_le(asked - before, NEXTHOP_BUDGET);
+	} while (!nexthop_settled(&nexthops));
+	ck_assert_uint_le(turns, MANY / NEXTHOP_BUDGET + 1);
+	ck_assert_uint_eq(nexthop_metric(held[MANY - 1]), 0);
+	for (unsigned i = 0; i < MANY; i++)
+		nexthop_release(held[i]);
+	nexthop_sweep(&nexthops);
+}
+END_TEST
+
+START_TEST(events_concern_few)
+{
+	struct prefix all = prefix_make_v4(0, 0), one = prefix_make_v4(0x0a000002, 32);
+	struct addr local;
+	ck_assert(addr_parse("fe80::1", &local));
+	struct addr zero = addr_from_v4(0), a = hop_addr(0), b = hop_addr(1), c = hop_addr(2);
+	struct nexthop *held[] = {nexthop_hold(&nexthops, &a, 0), nexthop_hold(&nexthops, &b, 0), NULL,
+				  nexthop_hold(&nexthops, &local, 3), nexthop_hold(&nexthops, &local, 4),
+				  nexthop_hold(&nexthops, &local, 0), nexthop_hold(&nexthops, &zero, 0)};
+	set_world(2, NEXTHOP_GATEWAY, 1);
+	held[2] = nexthop_hold(&nexthops, &c, 0);
+	ck_assert_ptr_ne(held[3], held[4]); /* one address on two links */
+	ck_assert_int_eq(held[5]->state, NEXTHOP_NO_LINK);
+	ck_assert_int_eq(held[6]->state, NEXTHOP_NO_LINK);
+	static const struct {
+		const char *what;
+		unsigned asks;
+	} wants[] = {{"prefix", 1}, {"all of IPv4", 3}, {"link", 5}, {"another link, so those that are on it or on none", 1}, {"indirect", 1}};
+	for (unsigned i = 0; i < 5; i++) {
+		asked = 0;
+		switch (i) {
+		case 0: nexthop_doubt_prefix(&nexthops, &one); break;
+		case 1: nexthop_doubt_prefix(&nexthops, &all); break;
+		case 2: nexthop_doubt_link(&nexthops, 3); break;
+		case 3: nexthop_doubt_link(&nexthops, 4); break;
+		default: nexthop_doubt_indirect(&nexthops);
+		}
+		nexthop_work(&nexthops);
+		ck_assert_msg(asked == wants[i].asks, "%s: %u asked", wants[i].what, asked);
+	}
+	for (unsigned i = 0; i < 7; i++)
+		nexthop_release(held[i]);
+}
+END_TEST
+
+/* --- whatever happens in whatever order: the same as if all had come at once, in another order, to an empty table */
+
+struct model {
+	struct bgp_attrs *has[SOURCES][PREFIXES]; /* borrowed */
+	struct bgp_attrs *seen[PREFIXES];         /* by a reader of the journal */
+};
+
+static void read_journal(struct rib_cursor *c, struct model *m)
+{
+	struct rib_entry *e;
+	while ((e = rib_cursor_next(c))) {
+		const struct rib_path *best = rib_best(e);
+		m->seen[addr_to_v4(&e->prefix.addr) >> 8 & 0xff] = best ? best->attrs : NULL;
+	}
+}
+
+static void check_against_fresh(const struct model *m)
+{
+	struct rib *other = fresh_rib();
+	struct rib_source *theirs[SOURCES];
+	for (unsigned s = SOURCES; s-- > 0;) {
+		theirs[s] = make_source(other, s);
+		for (unsigned i = PREFIXES; i-- > 0;) {
+			struct prefix p = prefix_of(i);
+			if (m->has[s][i])
+				rib_announce(other, theirs[s], &p, m->has[s][i], now);
+		}
+	}
+	for (unsigned i = 0; i < PREFIXES; i++) {
+		struct prefix p = prefix_of(i);
+		struct rib_entry *e = rib_find(other, &p);
+		const struct rib_path *a = best_of(i), *b = e ? rib_best(e) : NULL;
+		ck_assert_int_eq(a != NULL, b != NULL);
+		ck_assert(!a || (a->attrs == b->attrs && a->source->router_id == b->source->router_id));
+		ck_assert_ptr_eq(m->seen[i], a ? a->attrs : NULL);
+		struct nhset *x = rib_find(rib, &p) ? nhset_choose(&nhsets, rib, rib_find(rib, &p)) : NULL;
+		struct nhset *y = e ? nhset_choose(&nhsets, other, e) : NULL;
+		ck_assert_ptr_eq(x, y);
+		nhset_unref(x);
+		nhset_unref(y);
+	}
+	for (unsigned s = 0; s < SOURCES; s++) {
+		while (!rib_source_flush(other, theirs[s], 1000))
+			;
+		rib_source_free(theirs[s]);
+	}
+	rib_free(other);
+}
+
+START_TEST(ends_the_same_in_any_order)
+{
+	struct random rnd = {.state = (uint64_t)_i + 5};
+	struct model m = {0};
+	struct rib_cursor c;
+	rib_cursor_open(rib, &c);
+	for (unsigned step = 0; step < STEPS; step++) {
+		unsigned i = random_next(&rnd) % PREFIXES, s = random_next(&rnd) % SOURCES, h = random_next(&rnd) % HOPS;
+		struct prefix p = prefix_of(i);
+		switch (random_next(&rnd) % 8) {
+		case 0: case 1: case 2:
+			m.has[s][i] = sets[h];
+			rib_announce(rib, sources[s], &p, sets[h], now);
+			break;
+		case 3:
+			m.has[s][i] = NULL;
+			rib_withdraw(rib, sources[s], &p);
+			break;
+		case 4:
+			set_world(h, (enum nexthop_state[]){NEXTHOP_DIRECT, NEXTHOP_GATEWAY, NEXTHOP_RECURSIVE,
+							    NEXTHOP_NO_ROUTE}[random_next(&rnd) % 4], random_next(&rnd) % 3);
+			nexthop_doubt_all(&nexthops);
+			break;
+		case 5:
+			nexthop_work(&nexthops);
+			break;
+		case 6:
+			rib_review(rib, 1 + random_next(&rnd) % 40);
+			break;
+		default:
+			read_journal(&c, &m);
+			rib_sweep(rib);
+			if (random_next(&rnd) % 50)
+				break;
+			nexthop_sweep(&nexthops);
+			settle();
+			read_journal(&c, &m);
+			check_against_fresh(&m);
+		}
+	}
+	settle();
+	read_journal(&c, &m);
+	check_against_fresh(&m);
+	rib_cursor_close(&c);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *s = suite_create("next hops");
+	TCase *t = tcase_create("next hops");
+	tcase_add_checked_fixture(t, setup, teardown);
+	tcase_set_timeout(t, 60);
+	tcase_add_test(t, unreachable_is_no_path_and_comes_back);
+	tcase_add_test(t, the_reachable_one_wins);
+	tcase_add_test(t, metric_in_every_order);
+	tcase_add_test(t, another_gateway_is_told_to_the_kernel_only);
+	tcase_add_test(t, external_next_hop_off_the_link);
+	tcase_add_test(t, asked_once);
+	tcase_add_test(t, questions_have_a_budget);
+	tcase_add_test(t, events_concern_few);
+	tcase_add_loop_test(t, ends_the_same_in_any_order, 0, 10);
+	suite_add_tcase(s, t);
+	SRunner *r = srunner_create(s);
+	srunner_run_all(r, CK_ENV);
+	int failed = srunner_ntests_failed(r);
+	srunner_free(r);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
