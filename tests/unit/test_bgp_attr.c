@@ -236,6 +236,21 @@ START_TEST(link_bandwidth_is_understood)
 }
 END_TEST
 
+START_TEST(an_edit_changes_the_bandwidth)
+{
+	struct community_match old, fresh;
+	ck_assert(community_parse("0x4004*", &old) && community_parse("0x4004fbf04c6e6b28", &fresh));
+	struct bgp_attrs *a = set_of(E4, "O P N c0 10 08 4004fbf04cee6b28");
+	struct bgp_attrs *none = bgp_attrs_edit(a, &(struct bgp_attr_edit){.remove = &old, .remove_count = 1});
+	struct bgp_attrs *half = bgp_attrs_edit(none, &(struct bgp_attr_edit){.add = &fresh.value, .add_count = 1});
+	ck_assert_uint_eq(none->link_bandwidth, 0);
+	ck_assert_uint_eq(half->link_bandwidth, 62500000);
+	bgp_attrs_unref(a);
+	bgp_attrs_unref(none);
+	bgp_attrs_unref(half);
+}
+END_TEST
+
 /* --- what a session asks to be done with the path */
 
 static const struct {
@@ -323,6 +338,7 @@ int main(void)
 	tcase_add_test(t, confederations_and_two_byte_paths);
 	tcase_add_test(t, a_confederation_does_not_count);
 	tcase_add_loop_test(t, link_bandwidth_is_understood, 0, ROW_COUNT(bandwidths));
+	tcase_add_test(t, an_edit_changes_the_bandwidth);
 	tcase_add_loop_test(t, sessions_have_the_path_their_way, 0, ROW_COUNT(paths));
 	tcase_add_test(t, a_private_peer_finds_itself);
 	tcase_add_loop_test(t, reflected_routes_tell_their_way, 0, ROW_COUNT(reflections));

@@ -47,7 +47,7 @@ static const struct {
 	uint8_t subcode;
 	const char *data;
 } bad_frames[] = {
-	{"80", "ffffffffffffffffffffffffffffff00 0013 04", BGP_HEADER_SYNC, ""},
+	{"m16 80", "ffffffffffffffffffffffffffffff00 0013 04", BGP_HEADER_SYNC, ""},
 	{"80", "00", BGP_HEADER_SYNC, ""},
 	{"80 HTTP", "474554202f20485454502f312e310d0a", BGP_HEADER_SYNC, ""},
 	{"81 below the header", MARKER "0012 04", BGP_HEADER_LENGTH, "0012"},

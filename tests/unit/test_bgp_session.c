@@ -161,7 +161,7 @@ START_TEST(a_session_comes_up)
 }
 END_TEST
 
-/* What we say of ourselves. */
+/* What we say of ourselves; m19: a restart and kept routes only where they are true. */
 START_TEST(the_open_says_what_was_configured)
 {
 	struct one o;
@@ -292,7 +292,7 @@ START_TEST(unexpected_messages_are_fsm_errors)
 }
 END_TEST
 
-/* 88, m20: a request for what we speak is passed on, one for anything else is not, and a broken one is an error. */
+/* row 88, m20: a request for what we speak is passed on, one for anything else is not, and a broken one is an error. */
 static const struct {
 	const char *body;
 	size_t len;
