@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +33,7 @@ enum {
 	STATE_FREED = 'F',
 	STAMP = 8,
 	LOCK_POLL_MS = 2,
+	WORKERS_WAIT_MS = 10000,
 };
 static const size_t map_bytes = (size_t)256 << 20; /* address space; the file grows as needed */
 
@@ -39,8 +41,19 @@ struct ipam_store {
 	MDB_env *env;
 	MDB_dbi db[DBS];
 	int lock_fd; /* DIR/owners: flock() around open and close, byte locks for owners */
+	char *dir;
 };
 
+static bool has_memory(void)
+{
+	void *p = mmap(NULL, map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	munmap(p, map_bytes);
+	return true;
+}
+
+/* Numbers in the file say how much is mapped, allocated and written where; bent ones ask for what nobody has. */
 static int map_error(int rc)
 {
 	switch (rc) {
@@ -48,12 +61,15 @@ static int map_error(int rc)
 		return 0;
 	case MDB_NOTFOUND:
 		return ERR_NOT_FOUND;
-	case MDB_MAP_FULL:
-		return -ENOSPC;
 	case MDB_READERS_FULL:
 		return -EAGAIN;
+	case EFBIG:
+	case EINVAL:
+		return ERR_CORRUPT;
+	case ENOMEM:
+		return has_memory() ? ERR_CORRUPT : -ENOMEM;
 	default:
-		return rc > 0 ? -rc : ERR_CORRUPT;
+		return rc > 0 ? -rc : ERR_CORRUPT; /* MDB_MAP_FULL too: no node has so many pods */
 	}
 }
 
@@ -74,6 +90,36 @@ static uint64_t get_be64(const uint8_t *p)
 static MDB_val val(const void *p, size_t n)
 {
 	return (MDB_val){.mv_size = n, .mv_data = (void *)(uintptr_t)p};
+}
+
+/* --- byte locks */
+
+static int set_bytes(struct ipam_store *s, short type, off_t start, off_t len)
+{
+	struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = len};
+	/* belongs to the open file, so it goes with the process, however that ends */
+	return fcntl(s->lock_fd, F_OFD_SETLK, &lock) < 0 ? -errno : 0;
+}
+
+/* len 0: all of them from start on. -EAGAIN after wait_ms. */
+static int lock_bytes(struct ipam_store *s, off_t start, off_t len, int64_t wait_ms)
+{
+	struct timespec pause = {.tv_nsec = LOCK_POLL_MS * 1000000L};
+	int err;
+	while ((err = set_bytes(s, F_WRLCK, start, len)) != 0) {
+		if (err != -EAGAIN && err != -EACCES && err != -EINTR)
+			return err;
+		if (wait_ms <= 0)
+			return -EAGAIN;
+		nanosleep(&pause, NULL);
+		wait_ms -= LOCK_POLL_MS;
+	}
+	return 0;
+}
+
+static void unlock_bytes(struct ipam_store *s, off_t start, off_t len)
+{
+	set_bytes(s, F_UNLCK, start, len);
 }
 
 /* --- opening */
@@ -204,58 +250,150 @@ static int open_files(struct ipam_store *s, const char *dir)
 	return prepare_databases(s);
 }
 
-/* A store that could not be made whole (a full disk) must not stand there as a damaged one. Nobody else can have it
- * open: the caller holds the lock under which stores are made. */
-static int open_environment(struct ipam_store *s, const char *dir)
+static void path_of(const struct ipam_store *s, const char *name, char path[PATH_MAX])
+{
+	snprintf(path, PATH_MAX, "%s/%s", s->dir, name);
+}
+
+static bool is_fresh(const struct ipam_store *s)
 {
 	char path[PATH_MAX];
 	struct stat st;
-	snprintf(path, sizeof path, "%s/data.mdb", dir);
-	bool fresh = stat(path, &st) < 0 && errno == ENOENT;
-	int err = open_files(s, dir);
+	path_of(s, "data.mdb", path);
+	return stat(path, &st) < 0 ? errno == ENOENT : st.st_size == 0;
+}
+
+static void remove_data(const struct ipam_store *s)
+{
+	char path[PATH_MAX];
+	path_of(s, "data.mdb", path);
+	unlink(path);
+}
+
+static void close_environment(struct ipam_store *s)
+{
+	if (s->env)
+		mdb_env_close(s->env);
+	s->env = NULL;
+}
+
+/* A store that could not be made whole (a full disk) must not stand there as a damaged one. Nobody else can have it
+ * open: the caller holds the lock under which stores are made. */
+static int open_environment(struct ipam_store *s)
+{
+	bool fresh = is_fresh(s);
+	int err = open_files(s, s->dir);
+	if (err)
+		close_environment(s);
 	if (err && fresh)
-		unlink(path);
+		remove_data(s);
 	return err;
 }
 
-static int open_lock(struct ipam_store *s, const char *dir, bool create)
+static int open_lock(struct ipam_store *s, bool create)
 {
 	char path[PATH_MAX];
 	struct stat st;
-	if (create && mkdir(dir, 0700) < 0 && errno != EEXIST)
+	if (create && mkdir(s->dir, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	snprintf(path, sizeof path, "%s/data.mdb", dir);
+	path_of(s, "data.mdb", path);
 	if (!create && stat(path, &st) < 0)
 		return errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : -errno;
-	snprintf(path, sizeof path, "%s/owners", dir);
+	path_of(s, "owners", path);
 	s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	return s->lock_fd < 0 ? -errno : 0;
 }
 
-int ipam_store_open(struct ipam_store **out, const char *dir, bool create)
+static bool is_marked(const struct ipam_store *s)
 {
-	*out = NULL;
-	if (strlen(dir) > PATH_MAX - 16)
-		return -ENAMETOOLONG;
-	struct ipam_store *s = calloc(1, sizeof *s);
-	if (!s)
-		return -ENOMEM;
-	s->lock_fd = -1;
-	int err = open_lock(s, dir, create);
+	char path[PATH_MAX];
+	path_of(s, IPAM_DAMAGE_MARK, path);
+	return access(path, F_OK) == 0;
+}
+
+/* The last one that was set aside is enough. The lock file goes too: it knows the readers of the old one. */
+static int set_files_aside(const struct ipam_store *s, bool fresh)
+{
+	char path[PATH_MAX], aside[PATH_MAX];
+	path_of(s, "data.mdb", path);
+	path_of(s, "data.mdb.damaged", aside);
+	if (!fresh && rename(path, aside) < 0)
+		return -errno;
+	path_of(s, "lock.mdb", path);
+	unlink(path);
+	path_of(s, IPAM_DAMAGE_MARK, path);
+	unlink(path);
+	return 0;
+}
+
+static int make_anew(struct ipam_store *s, const struct ipam_fill *fill)
+{
+	int err = open_environment(s);
+	if (!err)
+		err = fill->fn(fill->arg, s);
+	if (err) {
+		close_environment(s);
+		remove_data(s); /* half filled is worse than missing */
+	}
+	return err;
+}
+
+/* Whoever holds an owner's lock may be writing to what is about to be set aside. */
+static int open_or_make(struct ipam_store *s, const struct ipam_fill *fill, bool *set_aside)
+{
+	bool fresh = is_fresh(s);
+	int err = fresh ? 0 : is_marked(s) ? ERR_CORRUPT : open_environment(s);
+	if (!fresh && err != ERR_CORRUPT && err != ERR_UNSUPPORTED)
+		return err;
+	err = lock_bytes(s, 0, 0, WORKERS_WAIT_MS);
+	if (!err)
+		err = set_files_aside(s, fresh);
+	*set_aside = !err && !fresh;
+	if (!err)
+		err = make_anew(s, fill);
+	unlock_bytes(s, 0, 0);
+	return err;
+}
+
+static int open_under_lock(struct ipam_store *s, bool create, const struct ipam_fill *fill, bool *set_aside)
+{
+	int err = open_lock(s, create);
 	/* some LMDB versions destroy the shared mutexes when the last user closes, which must not happen
 	 * while the next one opens */
 	if (!err && flock(s->lock_fd, LOCK_EX) < 0)
 		err = -errno;
 	if (!err)
-		err = open_environment(s, dir);
+		err = fill ? open_or_make(s, fill, set_aside) : open_environment(s);
 	if (s->lock_fd >= 0)
 		flock(s->lock_fd, LOCK_UN);
-	if (err) {
-		ipam_store_close(s);
-		return err;
+	return err;
+}
+
+int ipam_store_open_or_make(struct ipam_store **out, const char *dir, bool create, const struct ipam_fill *fill,
+			    bool *set_aside)
+{
+	*out = NULL;
+	*set_aside = false;
+	if (strlen(dir) > PATH_MAX - 32)
+		return -ENAMETOOLONG;
+	struct ipam_store *s = calloc(1, sizeof *s);
+	if (!s || !(s->dir = strdup(dir))) {
+		free(s);
+		return -ENOMEM;
 	}
-	*out = s;
-	return 0;
+	s->lock_fd = -1;
+	int err = open_under_lock(s, create, fill, set_aside);
+	if (err)
+		ipam_store_close(s);
+	else
+		*out = s;
+	return err;
+}
+
+int ipam_store_open(struct ipam_store **out, const char *dir, bool create)
+{
+	bool unused;
+	return ipam_store_open_or_make(out, dir, create, NULL, &unused);
 }
 
 void ipam_store_close(struct ipam_store *s)
@@ -263,11 +401,13 @@ void ipam_store_close(struct ipam_store *s)
 	if (!s)
 		return;
 	if (s->env) {
+		unlock_bytes(s, 0, 0); /* its work is done: who waits for the workers holds the lock that comes next */
 		flock(s->lock_fd, LOCK_EX);
-		mdb_env_close(s->env);
+		close_environment(s);
 	}
 	if (s->lock_fd >= 0)
 		close(s->lock_fd);
+	free(s->dir);
 	free(s);
 }
 
@@ -275,41 +415,40 @@ void ipam_store_close(struct ipam_store *s)
 
 /* Which byte of the lock file stands for an owner. FNV-1a; two owners on one byte only wait for
  * each other. */
-static off_t owner_byte(const char *key, size_t len)
+static off_t owner_byte(const char *container, const char *ifname)
 {
+	char key[IPAM_KEY_MAX];
+	size_t len = ipam_lease_key(key, NULL, container, ifname);
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 	for (size_t i = 0; i < len; i++)
 		h = (h ^ (uint8_t)key[i]) * UINT64_C(0x100000001b3);
 	return (off_t)(h >> 2);
 }
 
-static int set_owner_lock(struct ipam_store *s, short type, const char *container, const char *ifname)
+/* Is what we have open what a newcomer would open? */
+static bool is_current(const struct ipam_store *s)
 {
-	char key[IPAM_KEY_MAX];
-	size_t len = ipam_lease_key(key, NULL, container, ifname);
-	struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = owner_byte(key, len), .l_len = 1};
-	/* belongs to the open file, so it goes with the process, however that ends */
-	return fcntl(s->lock_fd, F_OFD_SETLK, &lock) < 0 ? -errno : 0;
+	char path[PATH_MAX];
+	struct stat ours, there;
+	int fd;
+	path_of(s, "data.mdb", path);
+	return mdb_env_get_fd(s->env, &fd) == 0 && fstat(fd, &ours) == 0 && stat(path, &there) == 0 &&
+	       ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
 }
 
 int ipam_store_lock_owner(struct ipam_store *s, const char *container, const char *ifname, int64_t wait_ms)
 {
-	struct timespec pause = {.tv_nsec = LOCK_POLL_MS * 1000000L};
-	int err;
-	while ((err = set_owner_lock(s, F_WRLCK, container, ifname)) != 0) {
-		if (err != -EAGAIN && err != -EACCES && err != -EINTR)
-			return err;
-		if (wait_ms <= 0)
-			return -EAGAIN;
-		nanosleep(&pause, NULL);
-		wait_ms -= LOCK_POLL_MS;
-	}
-	return 0;
+	off_t byte = owner_byte(container, ifname);
+	int err = lock_bytes(s, byte, 1, wait_ms);
+	if (err || is_current(s))
+		return err;
+	unlock_bytes(s, byte, 1);
+	return -ESTALE;
 }
 
 void ipam_store_unlock_owner(struct ipam_store *s, const char *container, const char *ifname)
 {
-	set_owner_lock(s, F_UNLCK, container, ifname);
+	unlock_bytes(s, owner_byte(container, ifname), 1);
 }
 
 /* --- reading */
@@ -551,15 +690,16 @@ static int count_range(struct ipam_store *s, MDB_txn *txn, const struct prefix *
 		memcpy(a.b, k.mv_data, sizeof a.b);
 		if (!prefix_has_addr(cidr, &a))
 			break;
-		if (decode_state(&v, &state))
-			continue;
+		err = decode_state(&v, &state);
+		if (err)
+			break;
 		if (state.state == STATE_LEASED)
 			out->used++;
 		else if (!ipam_rested(state.freed_at_ms, r->now_ms, r->reuse_delay_ms))
 			out->resting++;
 	}
 	mdb_cursor_close(c);
-	return 0;
+	return err;
 }
 
 static int lease_address(struct ipam_store *s, MDB_txn *txn, const struct addr *a, const struct ipam_lease *owner)
@@ -587,6 +727,9 @@ static int take_family(struct ipam_store *s, MDB_txn *txn, const struct ipam_req
 		return 0;
 	if (err == ERR_NOT_FOUND) {
 		err = count_range(s, txn, last, r, shortage);
+		/* each that was ever given is either used or rests; if it does not add up, the count of those given is wrong */
+		if (!err && shortage->used + shortage->resting < shortage->total)
+			err = ERR_CORRUPT;
 		return err ? err : ERR_EXHAUSTED;
 	}
 	if (err)
@@ -631,6 +774,31 @@ int ipam_store_try(struct ipam_store *s, const struct ipam_request *r, struct ip
 	err = take(s, txn, r, &ignored, shortage);
 	mdb_txn_abort(txn);
 	return err;
+}
+
+static int restore(struct ipam_store *s, MDB_txn *txn, const struct ipam_lease *l)
+{
+	char key[IPAM_KEY_MAX];
+	struct ipam_lease there;
+	struct address_state state;
+	size_t len = ipam_lease_key(key, l->network, l->container, l->ifname);
+	int err = get_lease(s, txn, key, len, &there);
+	if (err != ERR_NOT_FOUND)
+		return err ? err : ERR_EXISTS;
+	err = 0;
+	for (unsigned i = 0; !err && i < l->addr_count; i++) {
+		err = get_state(s, txn, &l->addrs[i], &state);
+		if (!err)
+			err = state.state ? ERR_EXISTS : lease_address(s, txn, &l->addrs[i], l);
+	}
+	return err ? err : put_lease(s, txn, l);
+}
+
+int ipam_store_restore(struct ipam_store *s, const struct ipam_lease *l)
+{
+	MDB_txn *txn;
+	int err = begin(s, 0, &txn);
+	return err ? err : finish(txn, restore(s, txn, l));
 }
 
 static int update(struct ipam_store *s, MDB_txn *txn, const struct ipam_lease *l)

@@ -101,6 +101,13 @@ size_t netlink_neigh_get(void *buf, size_t cap, uint32_t seq, uint32_t ifindex, 
 	return netlink_message_end(&b);
 }
 
+size_t netlink_neigh_dump_request(void *buf, size_t cap, uint32_t seq)
+{
+	void *body;
+	struct netlink_builder b = netlink_message_start(buf, cap, RTM_GETNEIGH, NLM_F_DUMP, seq, sizeof(struct ndmsg), &body);
+	return netlink_message_end(&b);
+}
+
 int netlink_neigh_decode(const struct nlmsghdr *h, struct netlink_neigh *out, bool *deleted)
 {
 	const struct ndmsg *nd = netlink_message_body(h, sizeof *nd);

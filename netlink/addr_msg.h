@@ -39,4 +39,6 @@ size_t netlink_neigh_set(void *buf, size_t cap, uint32_t seq, uint32_t ifindex, 
 			 const uint8_t mac[6]);
 size_t netlink_neigh_delete(void *buf, size_t cap, uint32_t seq, uint32_t ifindex, const struct addr *a);
 size_t netlink_neigh_get(void *buf, size_t cap, uint32_t seq, uint32_t ifindex, const struct addr *a);
+/* All neighbours of both families. */
+size_t netlink_neigh_dump_request(void *buf, size_t cap, uint32_t seq);
 int netlink_neigh_decode(const struct nlmsghdr *h, struct netlink_neigh *out, bool *deleted);

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "src/base/err.h"
+#include "src/cni/rebuild_io.h"
 
 enum { PATH_BYTES = CNI_RUN_DIR_MAX + 16 };
 
@@ -78,12 +80,14 @@ int cni_store_fail(const struct cni_request *r, int err, const char *what, struc
 {
 	cni_fail(e, err == -EAGAIN ? CNI_TRY_AGAIN : CNI_IO, "cannot %s in %s/leases: %s", what, r->run_dir,
 		 err_text(err));
-	if (err == ERR_CORRUPT)
-		cni_fail_details(e, "the lease store is damaged, or another program's; drain the node, move that directory "
-				 "away, and start the pods anew");
-	else if (err == ERR_UNSUPPORTED)
-		cni_fail_details(e, "the lease store was written by a later release");
-	return e->code;
+	if (err != ERR_CORRUPT)
+		return e->code;
+	char mark[CNI_MARK_MAX];
+	cni_damage_mark(r, mark);
+	int fd = open(mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+	return cni_fail_details(e, "the lease store is damaged; the next call makes it anew from what the kernel knows");
 }
 
 int cni_no_address(const struct cni_request *r, const struct cni_settings *settings, int err,
@@ -99,31 +103,58 @@ int cni_no_address(const struct cni_request *r, const struct cni_settings *setti
 				(long long)(settings->reuse_delay_ms / 1000));
 }
 
-int cni_store_open(const struct cni_request *r, bool create, struct ipam_store **out, struct cni_error *e)
+void cni_damage_mark(const struct cni_request *r, char out[CNI_MARK_MAX])
 {
-	char dir[PATH_BYTES];
-	snprintf(dir, sizeof dir, "%s/leases", r->run_dir);
-	int err = ipam_store_open(out, dir, create);
-	if (err == ERR_NOT_FOUND && !create)
-		return 0;
-	if (err)
-		return cni_store_fail(r, err, "open the lease store", e);
-	err = r->container[0] ? ipam_store_lock_owner(*out, r->container, r->ifname, CNI_OWNER_WAIT_MS) : 0;
+	snprintf(out, CNI_MARK_MAX, "%s/leases/" IPAM_DAMAGE_MARK, r->run_dir);
+}
+
+/* Runtimes drop what a plugin that succeeds writes to standard error. */
+static void report_set_aside(const char *dir)
+{
+	syslog(LOG_DAEMON | LOG_ERR, "underlay: the lease store in %s was damaged; it is set aside as data.mdb.damaged and "
+	       "made anew from the interfaces of the kernel", dir);
+}
+
+static int open_and_lock(const struct cni_request *r, const char *dir, bool create, struct ipam_store **out)
+{
+	static const struct ipam_fill fill = {.fn = cni_rebuild};
+	bool set_aside;
+	int err = ipam_store_open_or_make(out, dir, create, &fill, &set_aside);
+	if (set_aside)
+		report_set_aside(dir);
+	if (!err && r->container[0])
+		err = ipam_store_lock_owner(*out, r->container, r->ifname, CNI_OWNER_WAIT_MS);
 	if (!err)
 		return 0;
 	ipam_store_close(*out);
 	*out = NULL;
-	if (err == -EAGAIN)
+	return err;
+}
+
+int cni_store_open(const struct cni_request *r, bool create, struct ipam_store **out, struct cni_error *e)
+{
+	enum { TRIES = 3 };
+	char dir[PATH_BYTES];
+	int err = -ESTALE;
+	snprintf(dir, sizeof dir, "%s/leases", r->run_dir);
+	for (int i = 0; i < TRIES && err == -ESTALE; i++) /* it may be made anew while we wait for the container */
+		err = open_and_lock(r, dir, create, out);
+	if (err == ERR_NOT_FOUND && !create)
+		return 0;
+	if (err == -EAGAIN && r->container[0])
 		return cni_fail(e, CNI_TRY_AGAIN, "another call still works on %s of container %.64s", r->ifname,
 				r->container);
-	return cni_store_fail(r, err, "lock the container", e);
+	return err ? cni_store_fail(r, err, "open the lease store", e) : 0;
 }
+
+volatile sig_atomic_t cni_answered;
 
 int cni_print(const char *text, struct cni_error *e)
 {
 	const char *parts[] = {text, "\n"};
 	if (!text)
 		return cni_fail(e, CNI_IO, "out of memory");
+	cni_answered = 1;
 	for (int i = 0; i < 2; i++) {
 		for (size_t left = strlen(parts[i]); left;) {
 			ssize_t n = write(STDOUT_FILENO, parts[i], left);

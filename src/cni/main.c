@@ -1,4 +1,5 @@
 /* underlay, the CNI plugin: standard input and CNI_* in, one JSON object on standard output. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +19,23 @@
 #endif
 #endif
 
+static volatile sig_atomic_t answer_status; /* of the answer that was given */
+
 #ifndef SANITIZED
-/* A damaged lease store is mapped memory: reading it may end in a signal. The runtime is told all the same. */
+static char damage_mark[CNI_MARK_MAX];
+
+/* A damaged lease store is mapped memory: reading it may end in a signal. The runtime is told all the same, and the next
+ * call makes the store anew. */
 static void answer_crash(int sig)
 {
 	static const char text[] = "{\"cniVersion\":\"1.0.0\",\"code\":5,\"msg\":\"underlay crashed: "
-				   "the lease store (RUNDIR/leases) may be damaged\"}\n";
+				   "the lease store (RUNDIR/leases) may be damaged; the next call makes it anew\"}\n";
 	(void)sig;
+	int fd = damage_mark[0] ? open(damage_mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+	if (fd >= 0)
+		close(fd);
+	if (cni_answered)
+		_exit(answer_status); /* all was done but the closing */
 	ssize_t ignored = write(STDOUT_FILENO, text, sizeof text - 1);
 	(void)ignored;
 	_exit(1);
@@ -55,6 +66,7 @@ static int answer_error(const char *version, const struct cni_error *e)
 {
 	struct cni_error ignored;
 	char *text = cni_error_text(version, e);
+	answer_status = 1;
 	if (cni_print(text, &ignored) != 0)
 		fprintf(stderr, "underlay: %s\n", e->msg); /* the runtime's last resort */
 	free(text);
@@ -110,6 +122,10 @@ int main(void)
 		return about();
 	}
 	int err = cni_request_parse(&env, text ? text : "", text ? len : 0, &r, &e);
+#ifndef SANITIZED
+	if (!err)
+		cni_damage_mark(&r, damage_mark);
+#endif
 	if (!err)
 		err = run(&r, &e);
 	int status = err ? answer_error(r.version, &e) : 0;

@@ -48,6 +48,27 @@ void cni_alias(const char *network, const char *container, const char *ifname, c
 	snprintf(out, CNI_ALIAS_MAX, "%s%s/%s/%s", alias_start, network, container, ifname);
 }
 
+/* Up to the end character, which is passed; NULL where it is not there or the part is empty or too long. */
+static const char *take_part(const char *text, char end, char *out, size_t size)
+{
+	const char *stop = strchr(text, end);
+	if (!stop || stop == text || (size_t)(stop - text) >= size)
+		return NULL;
+	memcpy(out, text, (size_t)(stop - text));
+	out[stop - text] = '\0';
+	return stop + 1;
+}
+
+bool cni_alias_parse(const char *alias, char network[64], char container[128], char ifname[CNI_NAME_MAX])
+{
+	if (strncmp(alias, alias_start, strlen(alias_start)) != 0)
+		return false;
+	const char *at = take_part(alias + strlen(alias_start), '/', network, 64);
+	if (at)
+		at = take_part(at, '/', container, 128);
+	return at && !strchr(at, '/') && take_part(at, '\0', ifname, CNI_NAME_MAX);
+}
+
 bool cni_alias_matches(const char *alias, const char *container, const char *ifname)
 {
 	size_t start = strlen(alias_start), n = strlen(container);

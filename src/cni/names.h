@@ -17,5 +17,7 @@ void cni_mac(const char *container, const char *ifname, enum cni_end end, uint8_
 void cni_mac_format(const uint8_t mac[CNI_MAC_LEN], char out[18]);
 /* "underlay NETWORK/CONTAINER/IFNAME": the host end's ifalias. */
 void cni_alias(const char *network, const char *container, const char *ifname, char out[CNI_ALIAS_MAX]);
+/* The other way round; false for the alias of another program's device, or a part that is too long. */
+bool cni_alias_parse(const char *alias, char network[64], char container[128], char ifname[CNI_NAME_MAX]);
 /* Is it the alias of this container's interface, in whatever network? */
 bool cni_alias_matches(const char *alias, const char *container, const char *ifname);

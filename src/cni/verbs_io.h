@@ -13,7 +13,8 @@
 int cni_add(const struct cni_request *r, struct cni_error *e);
 int cni_del(const struct cni_request *r, struct cni_error *e);
 int cni_check(const struct cni_request *r, struct cni_error *e);
-/* Could an ADD be served now? CNI_NOT_READY with the reason where not. The daemon is not asked, since ADD does not need it. */
+/* Could an ADD be served now? CNI_NOT_READY with the reason where not. The daemon is not asked, since ADD does not
+ * need it. */
 int cni_status(const struct cni_request *r, struct cni_error *e);
 /* Removes every interface and lease of this network that is not among the valid attachments and was there before this
  * call. One that cannot be removed does not keep the others; the error tells of all. */

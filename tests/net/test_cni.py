@@ -484,23 +484,6 @@ def test_ids_that_start_alike(host):
     assert host.pings(address_b)
 
 
-def test_a_damaged_store(host):
-    pod = host.pod("a")
-    address = host.add("c1", pod).address
-    data = os.path.join(host.run_dir, "leases", "data.mdb")
-    for damage in (b"", b"garbage" * 3000):
-        with open(data, "r+b") as f:
-            if damage:
-                f.write(damage)
-            else:
-                f.truncate(8192 + 100)
-        host.add("c2", host.pod("b" + str(len(damage)))).fails(5, "leases")
-        assert host.pings(address)
-    # the interface goes, the lease cannot, and that is said
-    host.delete("c1").fails(5, "leases")
-    assert [l["ifname"] for l in json.loads(host.ip("-j", "link"))] == ["lo"]
-
-
 # --- CHECK finds what is broken
 
 

@@ -306,6 +306,15 @@ START_TEST(names_follow_from_the_container)
 	ck_assert(!cni_alias_matches(alias, "c", "eth0"));
 	ck_assert(!cni_alias_matches(alias, "c11", "eth0"));
 	ck_assert(!cni_alias_matches("underlay c1/eth0", "c1", "eth0"));
+	char network[64], container[128], ifname[CNI_NAME_MAX];
+	static const char *const foreign[] = {"", "underlay", "underlay ", "underlay a/b", "underlay a//eth0", "underlay a/b/",
+					      "underlay a/b/c/d", "other a/b/eth0", "underlay a/b/longer-than-fifteen"};
+	ck_assert(cni_alias_parse(alias, network, container, ifname));
+	ck_assert_str_eq(network, "net");
+	ck_assert_str_eq(container, "c1");
+	ck_assert_str_eq(ifname, "eth0");
+	for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+		ck_assert_msg(!cni_alias_parse(foreign[i], network, container, ifname), "%s", foreign[i]);
 	ck_assert(!cni_alias_matches("", "c1", "eth0"));
 }
 END_TEST

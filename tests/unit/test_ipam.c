@@ -388,6 +388,88 @@ START_TEST(a_store_that_was_cut_short_is_damaged)
 }
 END_TEST
 
+/* --- made anew */
+
+static int fill_with(void *arg, struct ipam_store *s)
+{
+	struct ipam_lease *l = arg;
+	int err = ipam_store_restore(s, l);
+	if (!err) /* the same twice, and another owner of the address */
+		ck_assert_int_eq(ipam_store_restore(s, l), ERR_EXISTS);
+	struct ipam_lease other = *l;
+	strcpy(other.container, "other");
+	ck_assert_int_eq(ipam_store_restore(s, &other), ERR_EXISTS);
+	return err;
+}
+
+static int fill_fails(void *arg, struct ipam_store *s)
+{
+	(void)s;
+	return *(int *)arg;
+}
+
+static struct ipam_lease known_lease(void)
+{
+	struct ipam_lease l = {.network = "n", .container = "known", .ifname = "eth0", .addr_count = 1};
+	l.addrs[0] = addr_from_v4(0x0af40001); /* 10.244.0.1 */
+	return l;
+}
+
+START_TEST(a_damaged_store_is_made_anew)
+{
+	struct ipam_lease known = known_lease(), l;
+	struct ipam_fill fill = {fill_with, &known};
+	struct pool p = {.cidrs = {cidr("10.244.0.0/16")}, .count = 1, .now_ms = 1};
+	struct ipam_shortage shortage;
+	struct ipam_store *old, *s;
+	char path[128];
+	bool aside;
+	old = open_store();
+	ck_assert_int_eq(take(old, &p, "c1", &l, &shortage), 0);
+	ipam_store_close(old);
+	/* whole: nothing is asked for */
+	ck_assert_int_eq(ipam_store_open_or_make(&s, store_dir, false, &(struct ipam_fill){fill_fails, NULL}, &aside), 0);
+	ck_assert(!aside);
+	ipam_store_close(s);
+	old = open_store();
+	snprintf(path, sizeof path, "%s/" IPAM_DAMAGE_MARK, store_dir);
+	close(open(path, O_WRONLY | O_CREAT, 0600));
+	ck_assert_int_eq(ipam_store_open_or_make(&s, store_dir, false, &fill, &aside), 0);
+	ck_assert(aside);
+	ck_assert_int_eq(ipam_store_find(s, "n", "known", "eth0", &l), 0);
+	ck_assert_int_eq(ipam_store_find(s, "underlay", "c1", "eth0", &l), ERR_NOT_FOUND);
+	/* who had the old one open learns of it before it changes anything */
+	ck_assert_int_eq(ipam_store_lock_owner(old, "c1", "eth0", 0), -ESTALE);
+	ck_assert_int_eq(ipam_store_lock_owner(s, "c1", "eth0", 0), 0);
+	ck_assert_int_eq(take(s, &p, "c2", &l, &shortage), 0);
+	ck_assert(!addr_eq(&l.addrs[0], &known.addrs[0]));
+	ipam_store_close(old);
+	ipam_store_close(s);
+	ck_assert_int_eq(ipam_store_open_or_make(&s, store_dir, false, &fill, &aside), 0);
+	ck_assert(!aside);
+	ipam_store_close(s);
+}
+END_TEST
+
+START_TEST(a_store_that_cannot_be_filled_is_not_there)
+{
+	struct ipam_lease known = known_lease(), l;
+	struct ipam_fill fill = {fill_with, &known};
+	struct ipam_store *s;
+	int error = -EIO;
+	bool aside;
+	for (int i = 0; i < 2; i++) {
+		struct ipam_fill fails = {fill_fails, &error};
+		ck_assert_int_eq(ipam_store_open_or_make(&s, store_dir, true, &fails, &aside), -EIO);
+		ck_assert_ptr_null(s);
+		ck_assert_int_eq(ipam_store_open(&s, store_dir, false), ERR_NOT_FOUND);
+	}
+	ck_assert_int_eq(ipam_store_open_or_make(&s, store_dir, true, &fill, &aside), 0);
+	ck_assert_int_eq(ipam_store_find(s, "n", "known", "eth0", &l), 0);
+	ipam_store_close(s);
+}
+END_TEST
+
 /* --- several processes */
 
 static pid_t in_child(void (*fn)(int), int arg)
@@ -587,6 +669,8 @@ int main(void)
 	tcase_add_test(store, each_sees_every_lease);
 	tcase_add_test(store, an_absent_store_is_told_from_a_damaged_one);
 	tcase_add_test(store, a_store_that_was_cut_short_is_damaged);
+	tcase_add_test(store, a_damaged_store_is_made_anew);
+	tcase_add_test(store, a_store_that_cannot_be_filled_is_not_there);
 	tcase_add_test(store, processes_never_share_an_address);
 	tcase_add_test(store, readers_do_not_block_writers);
 	tcase_add_test(store, killed_writers_stop_nobody);
