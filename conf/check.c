@@ -52,10 +52,17 @@ static int by_peer_name(const void *va, const void *vb)
 	return c ? c : by_index(a, b);
 }
 
+static const char *interface_of(const struct placed_peer *p)
+{
+	return p->peer->interface ? p->peer->interface : "";
+}
+
 static int by_peer_address(const void *va, const void *vb)
 {
 	const struct placed_peer *a = va, *b = vb;
 	int c = addr_cmp(&a->peer->address, &b->peer->address);
+	if (!c)
+		c = strcmp(interface_of(a), interface_of(b));
 	return c ? c : by_index(a, b);
 }
 
@@ -71,21 +78,23 @@ static bool same_name(const struct placed_peer *a, const struct placed_peer *b)
 	return strcmp(a->peer->name, b->peer->name) == 0 && (has_own_name(a) || has_own_name(b));
 }
 
-/* A peer that has no address (refused, or missing) is nobody's twin. */
-static bool same_address(const struct placed_peer *a, const struct placed_peer *b)
+/* A peer that has neither address nor interface (refused, or missing) is nobody's twin. A link-local address may well
+ * be on every link. */
+static bool same_place(const struct placed_peer *a, const struct placed_peer *b)
 {
-	return addr_eq(&a->peer->address, &b->peer->address) && !addr_is_zero(&a->peer->address);
+	return addr_eq(&a->peer->address, &b->peer->address) && strcmp(interface_of(a), interface_of(b)) == 0 &&
+	       (!addr_is_zero(&a->peer->address) || a->peer->interface);
 }
 
 static const struct unique {
 	const char *key;
 	int (*order)(const void *, const void *);
 	bool (*same)(const struct placed_peer *a, const struct placed_peer *b);
-} uniques[] = {{"name", by_peer_name, same_name}, {"address", by_peer_address, same_address}};
+} uniques[] = {{"name", by_peer_name, same_name}, {"address", by_peer_address, same_place}};
 
 static void check_unique(const struct check *k, const struct unique *u, struct placed_peer *peers, size_t n)
 {
-	char text[128], address[ADDR_TEXT_MAX];
+	char text[256], place[CONF_PLACE_MAX];
 	const struct placed_peer *first = peers;
 	qsort(peers, n, sizeof *peers, u->order);
 	for (size_t i = 1; i < n; i++) {
@@ -93,19 +102,36 @@ static void check_unique(const struct check *k, const struct unique *u, struct p
 			first = &peers[i];
 			continue;
 		}
+		const struct conf_peer *p = peers[i].peer;
+		const char *key = u->same == same_place && addr_is_zero(&p->address) ? "interface" : u->key;
 		snprintf(text, sizeof text, "%s is also the %s of peers[%zu] (line %u)",
-			 u->same == same_name ? peers[i].peer->name : addr_format(&peers[i].peer->address, address),
-			 u->key, first->index, first->tree->at.line);
-		peer_error(k, &peers[i], u->key, text);
+			 u->same == same_name ? p->name : conf_peer_place(p, place), key, first->index, first->tree->at.line);
+		peer_error(k, &peers[i], key, text);
 	}
+}
+
+/* Exactly one of what says where the peer is. */
+static void check_place(const struct check *k, const struct placed_peer *p)
+{
+	static const char *const keys[] = {"address", "interface", "range"};
+	char text[64];
+	const char *first = NULL;
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		if (!conf_tree_given(p->tree, keys[i]))
+			continue;
+		snprintf(text, sizeof text, "not together with %s", first ? first : "");
+		if (first)
+			peer_error(k, p, keys[i], text);
+		else
+			first = keys[i];
+	}
+	if (!first)
+		peer_error(k, p, "address", "missing, expected a unicast address here, or interface instead of it");
 }
 
 static void check_address(const struct check *k, const struct placed_peer *p)
 {
 	const struct conf *c = k->conf;
-	bool later = conf_tree_find(p->tree, "interface") || conf_tree_find(p->tree, "range");
-	if (!conf_tree_given(p->tree, "address") && !later)
-		peer_error(k, p, "address", "missing, expected a unicast address");
 	for (size_t i = 0; i < c->node.address_count; i++)
 		if (addr_eq(&p->peer->address, &c->node.addresses[i]))
 			peer_error(k, p, "address", "this is one of the node's own addresses (node.addresses)");
@@ -149,6 +175,9 @@ static void check_ttl(const struct check *k, const struct placed_peer *p)
 {
 	if (p->peer->ttl_security && p->peer->multihop)
 		peer_error(k, p, "multihop", "not together with ttl-security, which says already how far the peer may be");
+	if (p->peer->interface && (p->peer->multihop || p->peer->ttl_security > 1))
+		peer_error(k, p, p->peer->multihop ? "multihop" : "ttl-security",
+			   "not for a peer on this very link, where no packet goes further than one hop");
 }
 
 static void check_role(const struct check *k, const struct placed_peer *p)
@@ -216,6 +245,7 @@ static void check_peer(const struct check *k, const struct placed_peer *p)
 {
 	if (p->tree->kind != CONF_TREE_MAP)
 		return;
+	check_place(k, p);
 	check_address(k, p);
 	if (!conf_tree_given(p->tree, "asn"))
 		peer_error(k, p, "asn", "missing, expected an AS number, external or internal");
@@ -266,17 +296,18 @@ void conf_check(const struct conf *c, const struct conf_tree *root, struct conf_
 	conf_check_policies(c, root, errors);
 }
 
-/* The secret counts, not where it is. */
-static bool same_password(const struct conf_peer *a, const struct conf_peer *b)
+/* Texts that may be NULL. */
+static bool same_text(const char *a, const char *b)
 {
-	return a->password && b->password ? strcmp(a->password, b->password) == 0 : a->password == b->password;
+	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b)
 {
-	return strcmp(a->name, b->name) == 0 && addr_eq(&a->address, &b->address) && a->asn_kind == b->asn_kind &&
+	return strcmp(a->name, b->name) == 0 && addr_eq(&a->address, &b->address) && same_text(a->interface, b->interface) &&
+	       a->asn_kind == b->asn_kind &&
 	       a->asn == b->asn && a->passive == b->passive && a->port == b->port && a->hold_time_s == b->hold_time_s &&
-	       a->ipv4 == b->ipv4 && a->ipv6 == b->ipv6 && same_password(a, b) && a->ttl_security == b->ttl_security &&
+	       a->ipv4 == b->ipv4 && a->ipv6 == b->ipv6 && same_text(a->password, b->password) && a->ttl_security == b->ttl_security &&
 	       a->multihop == b->multihop && a->role == b->role && a->role_strict == b->role_strict && a->local_as == b->local_as &&
 	       a->route_reflector_client == b->route_reflector_client && a->add_path.receive == b->add_path.receive;
 }

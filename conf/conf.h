@@ -22,7 +22,8 @@ enum conf_limit { CONF_LIMIT_UNSET, CONF_LIMIT_RESTART, CONF_LIMIT_WARN, CONF_LI
 
 struct conf_peer {
 	char *name;
-	struct addr address;
+	struct addr address; /* zero: unnumbered, whoever is at the other end of interface */
+	char *interface;     /* NULL but for these, and for a link-local address */
 	enum conf_asn_kind asn_kind;
 	uint32_t asn; /* where asn_kind is CONF_ASN_NUMBER */
 	bool passive;
@@ -186,5 +187,8 @@ void conf_errors_fini(struct conf_errors *errors);
 const char *conf_error_format(const struct conf_error *e, const char *file, char *buf, size_t cap);
 /* NULL where no policy is called name (NULL is fine). */
 const struct conf_rules *conf_policy_find(const struct conf *c, const char *name);
+enum { CONF_PLACE_MAX = ADDR_TEXT_MAX + 64 };
+/* "10.0.7.254", "fe80::1%eth0" or, of an unnumbered peer, "eth0", into buf. */
+const char *conf_peer_place(const struct conf_peer *p, char buf[CONF_PLACE_MAX]);
 /* Same settings for a session, so that a reload may keep it; import, export and the limits can change under it. */
 bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b);

@@ -107,7 +107,7 @@ static void before_peer(const struct conf *c, void *member, const struct conf_tr
 
 static void read_peers(const struct walk *w, const struct conf_tree *list, const char *path)
 {
-	static const struct list_of of = {"peers[]", "a map with address and asn", sizeof(struct conf_peer)};
+	static const struct list_of of = {"peers[]", "a map with address (or interface) and asn", sizeof(struct conf_peer)};
 	struct conf *c = w->conf;
 	c->peers = conf_grab(list->count, sizeof *c->peers);
 	read_list(w, &of, list, path, c->peers, &c->peer_count, before_peer);
@@ -208,7 +208,7 @@ static void read_map(const struct walk *w, const struct conf_tree *map)
 /* Defaults that are no constants. */
 static void fill_derived(struct conf *c, const struct conf_tree *root, const char *hostname, struct conf_errors *errors)
 {
-	char shown[CONF_QUOTE_MAX], socket[128], address[ADDR_TEXT_MAX];
+	char shown[CONF_QUOTE_MAX], socket[128], place[CONF_PLACE_MAX];
 	if (!c->node.name && !conf_tree_given(conf_tree_find(root, "node"), "name")) {
 		if (conf_name_ok(hostname))
 			c->node.name = conf_copy(hostname);
@@ -223,7 +223,7 @@ static void fill_derived(struct conf *c, const struct conf_tree *root, const cha
 	}
 	for (size_t i = 0; i < c->peer_count; i++)
 		if (!c->peers[i].name)
-			c->peers[i].name = conf_copy(addr_format(&c->peers[i].address, address));
+			c->peers[i].name = conf_copy(conf_peer_place(&c->peers[i], place));
 }
 
 static struct conf *conf_from_tree(struct conf_tree *root, const char *hostname, conf_secrets_fn *read_secrets,
@@ -262,6 +262,16 @@ struct conf *conf_load_text(const char *text, size_t len, const char *hostname, 
 	return conf_load_text_with(text, len, hostname, NULL, errors);
 }
 
+const char *conf_peer_place(const struct conf_peer *p, char buf[CONF_PLACE_MAX])
+{
+	char address[ADDR_TEXT_MAX];
+	const char *where = p->interface ? p->interface : "";
+	bool unnumbered = p->interface && addr_is_zero(&p->address);
+	snprintf(buf, CONF_PLACE_MAX, "%s%s%s", unnumbered ? "" : addr_format(&p->address, address),
+		 p->interface && !unnumbered ? "%" : "", where);
+	return buf;
+}
+
 static void free_peer(struct conf_peer *p)
 {
 	if (p->password)
@@ -269,6 +279,7 @@ static void free_peer(struct conf_peer *p)
 	free(p->password);
 	free(p->password_file);
 	free(p->name);
+	free(p->interface);
 	free(p->import_policy);
 	free(p->export_policy);
 }

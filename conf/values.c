@@ -227,13 +227,55 @@ bool conf_address(const struct value *v, struct addr *out)
 	return true;
 }
 
-static void set_address(const struct value *v)
+/* As the kernel has it, and without %, which means something to it and to us. */
+static bool interface_ok(const char *name)
+{
+	enum { NAME_MAX_LEN = 15 };
+	size_t n = strlen(name);
+	return n >= 1 && n <= NAME_MAX_LEN && !has_control(name) && !strpbrk(name, "/:% ") && strcmp(name, ".") != 0 &&
+	       strcmp(name, "..") != 0;
+}
+
+static void set_interface(const struct value *v)
+{
+	if (conf_is_scalar(v) && interface_ok(v->tree->text))
+		replace_text(v);
+	else
+		conf_mismatch(v, "");
+}
+
+/* fe80::1%eth0 */
+static void set_link_local(const struct value *v, const char *percent)
+{
+	struct conf_peer *peer = v->base;
+	char text[ADDR_TEXT_MAX];
+	size_t n = (size_t)(percent - v->tree->text);
+	struct addr a = {{0}};
+	if (n < sizeof text) {
+		memcpy(text, v->tree->text, n);
+		text[n] = '\0';
+	}
+	if (n < sizeof text && addr_parse(text, &a) && !addr_is_v4(&a) && addr_is_link_local(&a) && interface_ok(percent + 1)) {
+		peer->address = a;
+		free(peer->interface);
+		peer->interface = conf_copy(percent + 1);
+		return;
+	}
+	conf_mismatch(v, ": only behind a link-local address stands an interface");
+}
+
+static void set_peer_address(const struct value *v)
 {
 	struct addr a;
+	const char *percent = conf_is_scalar(v) ? strchr(v->tree->text, '%') : NULL;
+	if (percent) {
+		set_link_local(v, percent);
+		return;
+	}
 	if (!conf_address(v, &a))
 		return;
 	if (addr_is_link_local(&a) && !addr_is_v4(&a))
-		conf_mismatch(v, ": a link-local address needs its interface, and interface: is not supported yet");
+		conf_mismatch(v, ": write its interface behind it, such as fe80::1%eth0, or use interface: alone");
 	else
 		*(struct addr *)v->field = a;
 }
@@ -446,7 +488,8 @@ static void (*const setters[])(const struct value *v) = {
     [CONF_KEY_TABLE] = set_table,	[CONF_KEY_BOOL] = set_bool,
     [CONF_KEY_SECONDS] = set_seconds,	[CONF_KEY_NAME] = set_name,
     [CONF_KEY_PATH] = set_path,		[CONF_KEY_ROUTER_ID] = set_router_id,
-    [CONF_KEY_ADDRESS] = set_address,	[CONF_KEY_ADDRESSES] = set_addresses,
+    [CONF_KEY_PEER_ADDRESS] = set_peer_address, [CONF_KEY_INTERFACE] = set_interface,
+    [CONF_KEY_ADDRESSES] = set_addresses,
     [CONF_KEY_PREFIXES] = set_prefixes, [CONF_KEY_PEER_ASN] = set_peer_asn,
     [CONF_KEY_FAMILIES] = set_families, [CONF_KEY_IMPORT] = set_import,
     [CONF_KEY_EXPORT] = set_export,	[CONF_KEY_SECRET_FILE] = set_secret_file,

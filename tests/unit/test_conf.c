@@ -91,8 +91,7 @@ static const struct bad bads[] = {
     {PEER("bfd: {}, max-prefixes: 0"),
      {{4, 39, "peers[0].bfd", "not supported yet"},
       {4, 62, "peers[0].max-prefixes", "found \"0\", expected a number from 1"}}},
-    {NODE "peers:\n  - {interface: eth0, asn: external}\n  - {range: 10.0.0.0/16, asn: external}\n",
-     {{4, 6, "peers[0].interface", "not supported yet"}, {5, 6, "peers[1].range", "not supported yet"}}},
+    {NODE "peers:\n  - {range: 10.0.0.0/16, asn: external}\n", {{4, 6, "peers[0].range", "not supported yet"}}},
     {PEER("max-prefixes-action: warn"), {{4, 60, "peers[0].max-prefixes-action", "needs max-prefixes"}}},
     {PEER("max-prefixes: 1, max-prefixes-action: panic"), {{4, 77, "peers[0].max-prefixes-action", "expected restart, warn or stop"}}},
     {PEER("max-advertised: 0"), {{4, 55, "peers[0].max-advertised", "expected a number from 1"}}},
@@ -103,7 +102,26 @@ static const struct bad bads[] = {
     {PEER("families: [ipv6, ipv6]"), {{4, 49, "peers[0].families", "ipv6 is in the list twice"}}},
     {"pods: {cidrs: [\"fe80::/64\"]}\n", {{1, 16, "pods.cidrs[0]", "it is loopback, link-local, multicast or reserved"}}},
     {"pods: {cidrs: [\"fd10::/64\", \"fd10::/72\"]}\n", {{1, 29, "pods.cidrs[1]", "fd10::/64"}}},
-    {NODE "peers:\n  - {address: \"fe80::1\", asn: 5}\n", {{4, 15, "peers[0].address", "a link-local address needs its interface"}}},
+    {NODE "peers:\n  - {address: \"fe80::1\", asn: 5}\n", {{4, 15, "peers[0].address", "such as fe80::1%eth0, or use interface: alone"}}},
+    {NODE "peers:\n  - {address: \"fe80::1%\", asn: 5}\n", {{4, 15, "peers[0].address", "only behind a link-local address"}}},
+    {NODE "peers:\n  - {address: \"fd00::1%eth0\", asn: 5}\n", {{4, 15, "peers[0].address", "only behind a link-local address"}}},
+    {NODE "peers:\n  - {address: 169.254.1.1%eth0, asn: 5}\n", {{4, 15, "peers[0].address", "only behind a link-local address"}}},
+    {NODE "peers:\n  - {address: \"fe80::1%eth0/1\", asn: 5}\n", {{4, 15, "peers[0].address", "only behind a link-local address"}}},
+    {NODE "peers:\n  - {interface: \"\", asn: 5}\n  - {interface: a23456789012345, asn: 5}\n  - {interface: a234567890123456, asn: 5}\n",
+     {{4, 17, "peers[0].interface", "expected an interface's name such as eth0"}, {6, 17, "peers[2].interface", "an interface's name"}}},
+    {NODE "peers:\n  - {interface: .., asn: 5}\n  - {interface: a b, asn: 5}\n  - {interface: a/b, asn: 5}\n  - {interface: [a], asn: 5}\n",
+     {{4, 17, "peers[0].interface", "an interface's name"}, {5, 17, "peers[1].interface", "an interface's name"},
+      {6, 17, "peers[2].interface", "an interface's name"}, {7, 17, "peers[3].interface", "an interface's name"}}},
+    {NODE "peers:\n  - {address: 10.0.7.254, interface: eth0, asn: 5}\n",
+     {{4, 38, "peers[0].interface", "not together with address"}}},
+    {NODE "peers:\n  - {asn: 5}\n  - {interface: null, asn: 5}\n",
+     {{4, 5, "peers[0].address", "missing, expected a unicast address here, or interface"}, {5, 5, "peers[1].address", "missing"}}},
+    {NODE "peers:\n  - {interface: eth0, asn: 5}\n  - {name: b, interface: eth0, asn: 6}\n",
+     {{5, 26, "peers[1].interface", "eth0 is also the interface of peers[0] (line 4)"}}},
+    {NODE "peers:\n  - {name: a, address: \"fe80::1%eth0\", asn: 5}\n  - {name: b, address: \"fe80::1%eth0\", asn: 5}\n",
+     {{5, 24, "peers[1].address", "fe80::1%eth0 is also the address of peers[0] (line 4)"}}},
+    {NODE "peers:\n  - {interface: eth0, asn: 5, multihop: 2}\n  - {interface: eth1, asn: 5, ttl-security: 2}\n",
+     {{4, 41, "peers[0].multihop", "on this very link"}, {5, 45, "peers[1].ttl-security", "on this very link"}}},
 
     /* what YAML offers and we refuse */
     {"node: {name: &a x}\n", {{1, 14, "node.name", "anchors"}}},
@@ -177,7 +195,7 @@ static const struct bad bads[] = {
     {"peers:\n  - {address: 10.0.0.1, asn: internal}\n", {{1, 1, "node.asn", "missing, but there are peers"}}},
     {"node: {asn: 5, addresses: [10.9.0.1]}\npods: {cidrs: [10.9.0.0/24, 10.8.0.0/24]}\npeers:\n  - {address: 10.8.0.9, asn: 5}\n",
      {{1, 27, "node.addresses", "is inside pods.cidrs"}, {4, 15, "peers[0].address", "is inside pods.cidrs"}}},
-    {NODE "peers: [hello]\n", {{3, 9, "peers[0]", "found \"hello\", expected a map with address and asn"}}},
+    {NODE "peers: [hello]\n", {{3, 9, "peers[0]", "found \"hello\", expected a map with address (or interface) and asn"}}},
     {NODE "peers:\n  - name: a\n",
      {{4, 5, "peers[0].address", "missing, expected a unicast address"}, {4, 5, "peers[0].asn", "missing, expected an AS"}}},
     {NODE "peers:\n  - {name: a, address: , asn: 5}\n", {{4, 5, "peers[0].address", "missing, expected"}}},
@@ -767,6 +785,26 @@ START_TEST(a_changed_secret_is_another_peer)
 }
 END_TEST
 
+/* Unnumbered peers, and the same link-local address on every link. */
+START_TEST(peers_on_links_are_read)
+{
+	struct conf *c = load(NODE "peers:\n  - {interface: eth0, asn: external, ttl-security: 1}\n  - {interface: eth1, asn: 5, name: b}\n"
+			      "  - {address: \"fe80::1%eth0\", asn: 5}\n  - {address: \"fe80::1%eth1\", asn: 5}\n");
+	static const char *const names[] = {"eth0", "b", "fe80::1%eth0", "fe80::1%eth1"}, *const links[] = {"eth0", "eth1", "eth0", "eth1"};
+	ck_assert_uint_eq(c->peer_count, 4);
+	for (size_t i = 0; i < 4; i++) {
+		const struct conf_peer *p = &c->peers[i];
+		ck_assert_str_eq(p->name, names[i]);
+		ck_assert_str_eq(p->interface, links[i]);
+		ck_assert_int_eq(addr_is_zero(&p->address), i < 2);
+		ck_assert(p->ipv4 && p->ipv6);
+		for (size_t k = 0; k < 4; k++)
+			ck_assert_int_eq(conf_peer_same(p, &c->peers[k]), i == k);
+	}
+	conf_free(c);
+}
+END_TEST
+
 START_TEST(peers_are_compared_by_their_settings)
 {
 	static const char *const others[] = {
@@ -780,6 +818,7 @@ START_TEST(peers_are_compared_by_their_settings)
 	    "name: a, address: 10.0.0.2, asn: 6, families: [ipv4]",
 	    "name: a, address: 10.0.0.2, asn: 6, ttl-security: 1",
 	    "name: a, address: 10.0.0.2, asn: 6, multihop: 1",
+	    "name: a, interface: eth0, asn: 6",
 	    "name: a, address: 10.0.0.2, asn: 6, role: peer",
 	    "name: a, address: 10.0.0.2, asn: 6, add-path: {receive: true}",
 	    "name: a, address: 10.0.0.2, asn: 6, role: peer, role-strict: true",
@@ -919,6 +958,7 @@ int main(void)
 	tcase_add_test(hostile, nul_bytes_are_refused_with_their_place);
 	tcase_add_test(edges, files_are_read);
 	tcase_add_test(edges, peers_are_compared_by_their_settings);
+	tcase_add_test(edges, peers_on_links_are_read);
 	tcase_add_loop_test(edges, secrets_are_read_or_refused, 0, (int)(sizeof secret_cases / sizeof *secret_cases));
 	tcase_add_test(edges, secret_files_that_are_none);
 	tcase_add_test(edges, a_changed_secret_is_another_peer);
