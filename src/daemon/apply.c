@@ -144,6 +144,7 @@ static void new_peer(struct daemon *d, const struct conf *c, const struct conf_p
 					    .role = role_of(cp->role),
 					    .role_strict = cp->role_strict,
 					    .add_path = add_path_of(cp),
+					    .v6_next_hop = !addr_is_v4(&cp->address), /* over IPv6 only: over IPv4 there is always a next hop */
 					    .restart_time_s = RESTART_TIME_S};
 	struct peer *p =
 		peer_new(d, &params, cp->name, &cp->address, cp->port, import_of(cp->import), export_of(cp));
@@ -151,6 +152,7 @@ static void new_peer(struct daemon *d, const struct conf *c, const struct conf_p
 	p->import_rules = policies_find(&d->policies, cp->import_policy);
 	p->export_rules = policies_find(&d->policies, cp->export_policy);
 	p->limits = limits_of(cp);
+	peer_set_link(p, cp->interface, cp->interface && addr_is_zero(&cp->address));
 	transport_set(&p->transport, cp->password, cp->ttl_security, cp->multihop);
 	listener_update(d->listener);
 	peer_start(p);
@@ -269,6 +271,7 @@ static unsigned drop_peers(struct daemon *d, const struct conf *next, bool all)
 			continue;
 		log_info(p->subject, will ? "settings changed: starting anew" : "no longer configured");
 		listener_forget(d->listener, p);
+		router_adverts_forget(d->router_adverts, p);
 		peer_free(p, will ? BGP_CEASE_CONFIG_CHANGE : BGP_CEASE_DECONFIGURED);
 		changes++;
 	}
@@ -342,6 +345,7 @@ unsigned apply_conf(struct daemon *d, struct conf *next)
 	changes += add_peers(d, next);
 	ask_refreshes(d);
 	listener_update(d->listener);
+	router_adverts_update(d->router_adverts);
 	conf_free(d->conf);
 	d->conf = next;
 	changes += publish_plugin_facts(d) == 1;

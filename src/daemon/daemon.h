@@ -22,6 +22,7 @@ struct fib_writer;
 struct next_hops;
 struct control_server;
 struct listener;
+struct router_adverts;
 
 struct daemon {
 	struct ev_loop *loop;
@@ -44,6 +45,7 @@ struct daemon {
 	struct fib_writer *fib;        /* NULL with kernel.install false */
 	struct next_hops *next_hops;   /* the same */
 	struct listener *listener;
+	struct router_adverts *router_adverts;
 	struct control_server *control;
 	struct transport_watch transport;
 	uint32_t router_id, asn;       /* the node's; a session may speak as another AS */

@@ -273,6 +273,7 @@ int daemon_start(struct daemon *d)
 	if (!d->control)
 		return -1;
 	d->listener = listener_new(d);
+	d->router_adverts = router_adverts_new(d);
 	d->conf = NULL; /* nothing runs yet: all of it is new */
 	apply_conf(d, first);
 	host_check(d->imports.own, d->imports.own_count, say_warning, NULL);
@@ -293,6 +294,7 @@ void daemon_stop(struct daemon *d)
 	list_each(n, tmp, &d->peers)
 		peer_free(container_of(n, struct peer, node), 0);
 	peer_end_goodbyes(d);
+	router_adverts_free(d->router_adverts);
 	while (flush_dying(d, FLUSH_BUDGET))
 		;
 	rib_free(d->rib);

@@ -57,7 +57,8 @@ static bool same_words(const struct group *g, const struct bgp_export *words, co
 {
 	bool same = g->to == audience(p) && same_ways(&g->words, words) && g->policy == p->export && g->rules == p->export_rules && g->extended == extended &&
 		    g->max_advertised == p->limits.advertised &&
-		    g->words.ibgp == words->ibgp && g->words.as4 == words->as4 && g->words.local_asn == words->local_asn &&
+		    g->words.ibgp == words->ibgp && g->words.as4 == words->as4 &&
+		    g->words.v6_next_hop == words->v6_next_hop && g->words.local_asn == words->local_asn &&
 		    g->words.otc == words->otc && g->keeps_back == bgp_otc_keeps_back(p->role) &&
 		    addr_eq(&g->words.link_local_self, &words->link_local_self);
 	for (unsigned f = 0; f < BGP_FAMILIES; f++)
@@ -119,6 +120,7 @@ static struct bgp_export words_for(const struct peer *p)
 				   .remove_private = !p->ibgp && w->remove_private,
 				   .peer_asn = rewrites ? p->remote_asn : 0,
 				   .cluster_id = p->ibgp ? p->daemon->cluster_id : 0,
+				   .v6_next_hop = p->session.v6_next_hop,
 				   .link_local_self = p->local_link_local};
 }
 

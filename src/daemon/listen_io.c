@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <ev.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,25 +26,38 @@ struct listener {
 	char text[192];
 };
 
-static struct peer *find_peer(struct daemon *d, const struct addr *a)
+/* A link-local address says who it is only together with its interface. */
+static bool is_peer(const struct peer *p, const struct addr *a, const char *interface)
+{
+	return addr_eq(&p->address, a) && (!p->link.interface || strcmp(p->link.interface, interface) == 0);
+}
+
+/* The one with the address; else the unnumbered one on that link, if this may be its peer. */
+static struct peer *find_peer(struct daemon *d, const struct addr *a, const char *interface)
 {
 	list_each(n, tmp, &d->peers) {
 		struct peer *p = container_of(n, struct peer, node);
-		if (addr_eq(&p->address, a))
+		if (is_peer(p, a, interface))
+			return p;
+	}
+	list_each(n, tmp, &d->peers) {
+		struct peer *p = container_of(n, struct peer, node);
+		if (p->link.unnumbered && strcmp(p->link.interface, interface) == 0 &&
+		    router_adverts_connection(d->router_adverts, p, a))
 			return p;
 	}
 	return NULL;
 }
 
-static void reject(struct listener *l, int fd, const struct addr *from)
+static void reject(struct listener *l, int fd, const struct addr *from, const char *interface)
 {
 	struct bgp_fault f = {0};
 	uint8_t bytes[64];
 	char text[ADDR_TEXT_MAX];
 	bgp_fault_raise(&f, BGP_RESET, BGP_ERR_CEASE, BGP_CEASE_REJECTED, "not a configured peer", NULL, 0);
 	log_remote(&l->limit, LOG_LEVEL_WARN, "listener",
-		   "connection from %s turned away: no peer has this address (add it under peers: if it should have)",
-		   addr_format(from, text));
+		   "connection from %s%s%s turned away: no peer has this address (add it under peers: if it should have)",
+		   addr_format(from, text), *interface ? "%" : "", interface);
 	peer_turn_away(l->daemon, fd, bytes, bgp_notification_encode(bytes, sizeof bytes, &f));
 }
 
@@ -60,6 +74,7 @@ static void on_connection(struct ev_loop *loop, ev_io *w, int revents)
 	struct sockaddr_storage ss;
 	socklen_t len = sizeof ss;
 	struct addr from = {{0}};
+	char interface[IF_NAMESIZE] = ""; /* of a link-local address */
 	(void)revents;
 	int fd = accept4(w->fd, (struct sockaddr *)&ss, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0) {
@@ -71,9 +86,11 @@ static void on_connection(struct ev_loop *loop, ev_io *w, int revents)
 		return;
 	}
 	sockaddr_read(&ss, &from, NULL);
-	struct peer *p = find_peer(l->daemon, &from);
+	if (sockaddr_scope(&ss))
+		if_indextoname(sockaddr_scope(&ss), interface);
+	struct peer *p = find_peer(l->daemon, &from, interface);
 	if (!p)
-		reject(l, fd, &from);
+		reject(l, fd, &from, interface);
 	else if (transport_accept(p, fd))
 		peer_accept(p, fd);
 	else

@@ -24,15 +24,16 @@ static void take(struct local_link *out, const struct addr *a)
 		*slot = *a;
 }
 
-void local_link_of(const struct addr *local, struct local_link *out)
+void local_link_of(const struct addr *local, uint32_t ifindex, struct local_link *out)
 {
 	struct ifaddrs *all, *i;
-	const char *name = NULL;
+	char given[IF_NAMESIZE];
+	const char *name = ifindex ? if_indextoname(ifindex, given) : NULL;
 	struct addr a;
 	memset(out, 0, sizeof *out);
 	if (getifaddrs(&all) < 0)
 		return;
-	for (i = all; i && !name; i = i->ifa_next)
+	for (i = all; i && !name && !ifindex; i = i->ifa_next)
 		if (read_address(i, &a) && addr_eq(&a, local))
 			name = i->ifa_name;
 	for (i = all; name && i; i = i->ifa_next)

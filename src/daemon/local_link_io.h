@@ -1,4 +1,4 @@
-/* What else the interface of a local address has: the addresses that we can offer as next hops there. */
+/* What the interface of a local address has: the addresses that we can offer as next hops there. */
 #pragma once
 #include <stdint.h>
 
@@ -9,4 +9,5 @@ struct local_link {
 	struct addr v4, v6, link_local;   /* zero: none. v6 is a global one */
 };
 
-void local_link_of(const struct addr *local, struct local_link *out);
+/* The interface ifindex, where it is not 0; else the one that has the address local. */
+void local_link_of(const struct addr *local, uint32_t ifindex, struct local_link *out);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -18,8 +19,9 @@
 #include "src/daemon/daemon.h"
 #include "src/daemon/export.h"
 #include "src/daemon/limits_io.h"
-#include "src/daemon/local_link_io.h"
 #include "src/daemon/nexthop_io.h"
+#include "src/daemon/listen_io.h"
+#include "src/daemon/own_next_hops_io.h"
 #include "src/daemon/sockaddr.h"
 
 enum { READ_SIZE = 65536, WRITE_IOV = 64, LINGER_S = 2, GOODBYES_MAX = 64 };
@@ -287,6 +289,8 @@ static bool take_update(struct peer *p, enum bgp_slot slot, const struct bgp_fra
 	struct bgp_update_context ctx = {
 		.attrs = &p->daemon->attrs, .ibgp = p->ibgp, .as4 = p->as4, .peer_asn = p->session.conn[slot].open.asn};
 	struct bgp_update u;
+	ctx.v6_next_hop = p->session.v6_next_hop;
+	ctx.on_link = !addr_is_v4(&p->local_address) && addr_is_link_local(&p->local_address);
 	memcpy(ctx.families, p->families, sizeof ctx.families);
 	memcpy(ctx.add_path, p->session.add_path_in, sizeof ctx.add_path);
 	bgp_update_decode(&ctx, frame->body, frame->body_len, &u);
@@ -489,10 +493,31 @@ static void conn_adopt(struct peer *p, enum bgp_slot slot, int fd)
 	ev_io_set(&c->writer, fd, EV_WRITE);
 }
 
+/* Is there somewhere to connect to? Otherwise why not, in buf. */
+static bool has_place(struct peer *p, char *buf, size_t cap)
+{
+	if (!p->link.interface)
+		return true;
+	p->ifindex = if_nametoindex(p->link.interface);
+	if (!p->ifindex)
+		snprintf(buf, cap, "there is no interface %s (waiting for it)", p->link.interface);
+	else if (addr_is_zero(&p->address))
+		router_adverts_explain(p->daemon->router_adverts, p, buf, cap);
+	else
+		return true;
+	return false;
+}
+
 static void open_connection(struct peer *p)
 {
 	struct sockaddr_storage ss;
+	char why[160];
+	if (!has_place(p, why, sizeof why)) {
+		lost(p, BGP_OUT, why);
+		return;
+	}
 	socklen_t len = sockaddr_make(&ss, &p->address, p->port);
+	sockaddr_set_scope(&ss, p->ifindex);
 	int fd = transport_socket(p);
 	if (fd < 0) {
 		lost(p, BGP_OUT, p->transport.fault);
@@ -507,39 +532,6 @@ static void open_connection(struct peer *p)
 }
 
 /* --- the session's wishes */
-
-static bool has_own_cidr(const struct conf *c, enum bgp_family family)
-{
-	for (size_t i = 0; c && i < c->pods.cidrs.count; i++)
-		if (bgp_family_of_prefix(&c->pods.cidrs.at[i]) == family)
-			return true;
-	return false;
-}
-
-/* The next hops that we offer: our end of the connection for its own family; for the other one, and for the link-local
- * that goes with IPv6, what the same interface has; failing that, the node's addresses. */
-static void learn_next_hops(struct peer *p)
-{
-	const struct conf *c = p->daemon->conf;
-	struct local_link link;
-	local_link_of(&p->local_address, &link);
-	p->ifindex = link.ifindex;
-	p->local_link_local = link.link_local;
-	p->local_next_hop[BGP_IPV4_UNICAST] = link.v4;
-	p->local_next_hop[BGP_IPV6_UNICAST] = addr_is_zero(&link.v6) ? link.link_local : link.v6;
-	for (size_t i = 0; c && i < c->node.address_count; i++) {
-		struct addr *nh = &p->local_next_hop[addr_is_v4(&c->node.addresses[i]) ? BGP_IPV4_UNICAST : BGP_IPV6_UNICAST];
-		if (addr_is_zero(nh))
-			*nh = c->node.addresses[i];
-	}
-	bool v4 = addr_is_v4(&p->local_address);
-	if (v4 || !addr_is_link_local(&p->local_address))
-		p->local_next_hop[v4 ? BGP_IPV4_UNICAST : BGP_IPV6_UNICAST] = p->local_address;
-	for (unsigned f = 0; f < BGP_FAMILIES; f++)
-		if (p->families[f] && addr_is_zero(&p->local_next_hop[f]) && has_own_cidr(c, (enum bgp_family)f))
-			log_warn(p->subject, "nothing is announced for %s: the interface has no address of that family (give it one, "
-				 "or set node.addresses)", bgp_family_name((enum bgp_family)f));
-}
 
 bool peer_has_ended_rib(const struct peer *p)
 {
@@ -567,7 +559,7 @@ static void session_up(struct peer *p, enum bgp_slot slot)
 	for (unsigned f = 0; f < BGP_FAMILIES; f++)
 		p->families[f] = p->session.params.families[f] && c->open.families[f];
 	learn_local_address(p, p->conn[slot].fd);
-	learn_next_hops(p);
+	own_next_hops_learn(p);
 	memset(p->end_of_rib_received, 0, sizeof p->end_of_rib_received);
 	p->end_of_rib_sent = false;
 	p->last_update_at = clock_now();
@@ -721,6 +713,42 @@ void peer_check_send_hold(struct peer *p, struct tick now)
 	carry_out(p, &acts);
 }
 
+bool peer_is_busy(const struct peer *p)
+{
+	return p->session.conn[BGP_OUT].state >= BGP_OPEN_SENT || p->session.conn[BGP_IN].state >= BGP_OPEN_SENT;
+}
+
+void peer_moved(struct peer *p, const struct addr *address, const char *why)
+{
+	for (unsigned slot = 0; slot < BGP_SLOTS; slot++)
+		if (p->conn[slot].fd >= 0)
+			lost(p, (enum bgp_slot)slot, why);
+	listener_forget(p->daemon->listener, p); /* its password was for the old address */
+	p->address = *address;
+	p->ifindex = p->link.ifindex;
+	listener_update(p->daemon->listener);
+	if (!addr_is_zero(address))
+		bgp_session_hurry(&p->session, clock_now());
+	set_timer(p);
+}
+
+void peer_set_link(struct peer *p, const char *interface, bool unnumbered)
+{
+	p->link.interface = interface ? strdup(interface) : NULL;
+	p->link.unnumbered = unnumbered;
+	if (interface && !p->link.interface)
+		abort();
+}
+
+const char *peer_place(const struct peer *p, char buf[PEER_PLACE_MAX])
+{
+	char address[ADDR_TEXT_MAX];
+	bool known = !addr_is_zero(&p->address);
+	snprintf(buf, PEER_PLACE_MAX, "%s%s%s", known ? addr_format(&p->address, address) : "",
+		 known && p->link.interface ? "%" : "", p->link.interface ? p->link.interface : "");
+	return buf;
+}
+
 void peers_link_changed(struct daemon *d, uint32_t ifindex, const char *name, bool up)
 {
 	char why[64];
@@ -728,7 +756,9 @@ void peers_link_changed(struct daemon *d, uint32_t ifindex, const char *name, bo
 	list_each(n, tmp, &d->peers) {
 		struct peer *p = container_of(n, struct peer, node);
 		enum bgp_slot slot = bgp_session_slot(&p->session);
-		if (!up && slot != BGP_SLOTS && !p->ibgp && p->ifindex == ifindex)
+		if (p->link.unnumbered && p->link.ifindex == ifindex)
+			router_adverts_link_changed(d->router_adverts, p, up);
+		else if (!up && slot != BGP_SLOTS && (!p->ibgp || p->link.interface) && p->ifindex == ifindex)
 			lost(p, slot, why);
 		else if (up && slot == BGP_SLOTS)
 			bgp_session_hurry(&p->session, clock_now());
@@ -815,6 +845,7 @@ void peer_free(struct peer *p, uint8_t subcode)
 	ev_timer_stop(p->daemon->loop, &p->timer);
 	list_remove(&p->node);
 	transport_clear(&p->transport);
+	free(p->link.interface);
 	free(p->subject);
 	free(p);
 	live_drop(LIVE_PEER);

@@ -11,6 +11,7 @@
 #include "src/daemon/limits_io.h"
 #include "src/daemon/outq.h"
 #include "src/daemon/refresh_io.h"
+#include "src/daemon/router_advert_io.h"
 #include "src/daemon/transport_io.h"
 
 struct daemon;
@@ -36,7 +37,8 @@ struct peer {
 	struct list node;
 	struct daemon *daemon;
 	char *name, *subject; /* subject: "peer NAME", for the log */
-	struct addr address, local_address;
+	struct addr address, local_address; /* address: zero while an unnumbered peer's is not known */
+	struct peer_link link;              /* set between peer_new() and peer_start() */
 	struct addr local_next_hop[BGP_FAMILIES], local_link_local; /* what we offer; zero: nothing */
 	uint32_t ifindex;   /* of the link to the peer; 0: not known */
 	uint16_t port;
@@ -98,6 +100,16 @@ bool peer_has_ended_rib(const struct peer *p);
 bool peer_ask_refresh(struct peer *p);
 /* Ends a session whose peer takes nothing any more (RFC 9687). To be called every second or so. */
 void peer_check_send_hold(struct peer *p, struct tick now);
+
+/* Waits for the peer's link: interface by name; unnumbered where the address is to be learned there. */
+void peer_set_link(struct peer *p, const char *interface, bool unnumbered);
+/* "10.0.7.254", "fe80::1%eth0" or, while the address is not known, "eth0", into buf. */
+enum { PEER_PLACE_MAX = ADDR_TEXT_MAX + 20 };
+const char *peer_place(const struct peer *p, char buf[PEER_PLACE_MAX]);
+/* It has a connection on which more was said than hello. */
+bool peer_is_busy(const struct peer *p);
+/* An unnumbered peer's address is another one now (zero: not known): what connections there are end with these words. */
+void peer_moved(struct peer *p, const struct addr *address, const char *why);
 
 /* A link went down or came up: an external peer on it is gone at once (its routes go over the others), and who waits to
  * be tried again is tried now. */

@@ -287,6 +287,7 @@ static void put_established(const struct peer *p, struct json_object *row)
 	put(row, "capabilities_sent", bgp_open_capabilities_text(&p->session.sent, text, sizeof text));
 	put(row, "capabilities_received", bgp_open_capabilities_text(o, text, sizeof text));
 	put_add_path(p, row);
+	json_object_object_add(row, "extended_next_hop", json_object_new_boolean(p->session.v6_next_hop));
 	put(row, "connection", slot == BGP_OUT ? "opened by us" : "opened by the peer");
 	json_object_object_add(row, "end_of_rib_received", json_object_new_boolean(peer_has_ended_rib(p)));
 }
@@ -363,7 +364,11 @@ static struct json_object *peer_row(const struct peer *p)
 	struct json_object *row = json_object_new_object();
 	enum bgp_state state = bgp_session_state(&p->session);
 	put(row, "name", p->name);
-	put(row, "address", addr_format(&p->address, text));
+	put(row, "address", peer_place(p, text));
+	if (p->link.interface)
+		put(row, "interface", p->link.interface);
+	if (!addr_is_zero(&p->link.other_end.other))
+		put(row, "other_router", addr_format(&p->link.other_end.other, text));
 	put_peer_asn(p, row);
 	put_number(row, "local_asn", p->session.params.local_asn);
 	put(row, "state", bgp_state_name(state));
@@ -396,9 +401,9 @@ static struct json_object *show_peers(struct show *s)
 	uint64_t i = 0;
 	list_each(n, tmp, &s->daemon->peers) {
 		const struct peer *p = container_of(n, struct peer, node);
-		char address[ADDR_TEXT_MAX];
+		char place[PEER_PLACE_MAX];
 		if (s->arg_count && strcmp(p->name, s->args[0]) != 0 &&
-		    strcmp(addr_format(&p->address, address), s->args[0]) != 0)
+		    strcmp(peer_place(p, place), s->args[0]) != 0)
 			continue;
 		if (i++ < s->at)
 			continue;

@@ -21,6 +21,18 @@ socklen_t sockaddr_make(struct sockaddr_storage *ss, const struct addr *a, uint1
 	return sizeof *in6;
 }
 
+void sockaddr_set_scope(struct sockaddr_storage *ss, uint32_t ifindex)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ss;
+	if (ss->ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr))
+		in6->sin6_scope_id = ifindex;
+}
+
+uint32_t sockaddr_scope(const struct sockaddr_storage *ss)
+{
+	return ss->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)ss)->sin6_scope_id : 0;
+}
+
 void sockaddr_read(const struct sockaddr_storage *ss, struct addr *a, uint16_t *port)
 {
 	uint16_t net_port = 0;

@@ -56,9 +56,11 @@ static int least_ttl(const struct transport *t)
 	return TTL_MAX + 1 - t->ttl_security;
 }
 
-static int sent_ttl(const struct transport *t)
+/* To a link-local address always the highest: no router passes it on, and a peer with ttl-security is content. */
+static int sent_ttl(const struct transport *t, const struct addr *to)
 {
-	return t->ttl_security ? TTL_MAX : t->multihop ? t->multihop : TTL_SYSTEM;
+	bool on_link = !addr_is_v4(to) && addr_is_link_local(to);
+	return t->ttl_security || on_link ? TTL_MAX : t->multihop ? t->multihop : TTL_SYSTEM;
 }
 
 static int socket_family(int fd)
@@ -106,7 +108,7 @@ static bool set_options(struct transport *t, const struct addr *a, int fd)
 		say_password_failed(t, errno);
 		return false;
 	}
-	if (set_ttl(fd, v4, sent_ttl(t)) < 0 || (t->ttl_security && set_least_ttl(fd, v4, least_ttl(t)) < 0)) {
+	if (set_ttl(fd, v4, sent_ttl(t, a)) < 0 || (t->ttl_security && set_least_ttl(fd, v4, least_ttl(t)) < 0)) {
 		snprintf(t->fault, sizeof t->fault, "the TTL cannot be set: %s", strerror(errno));
 		return false;
 	}
@@ -216,8 +218,10 @@ void transport_listener_init(int fd)
 static void listener_ttl(int fd, const struct daemon *d)
 {
 	bool far = false;
-	list_each(n, tmp, &d->peers)
-		far |= container_of(n, struct peer, node)->transport.ttl_security != 0;
+	list_each(n, tmp, &d->peers) {
+		const struct peer *p = container_of(n, struct peer, node);
+		far |= p->transport.ttl_security != 0 || p->link.interface;
+	}
 	set_ttl(fd, true, far ? TTL_MAX : TTL_SYSTEM);
 	if (socket_family(fd) == AF_INET6)
 		set_ttl(fd, false, far ? TTL_MAX : TTL_SYSTEM);
