@@ -9,7 +9,8 @@
 #include "src/daemon/peer_io.h"
 
 enum {
-	BATCH = 1024,                /* journal entries a turn and cursor */
+	BATCH = 1024,                /* journal entries a turn and cursor, */
+	BATCH_ATTRS = 256 * 1024,    /* or fewer, with so many bytes of attributes */
 	BLOCK_SIZE = 32768,
 	PENDING_MAX = 256 * 1024,    /* bytes a peer may have waiting; beyond, it is a laggard */
 	GROUP_BITS = 64,
@@ -31,7 +32,7 @@ struct batch {
 	struct group *group;
 	struct peer *only;        /* NULL: all members */
 	struct item items[BATCH];
-	size_t count;
+	size_t count, attr_bytes; /* as if each item had an UPDATE of its own */
 	struct block *block;      /* being filled */
 	struct peer *except;      /* who does not get it */
 	struct rib_policy_cache cache;
@@ -186,6 +187,7 @@ static void ship(struct batch *b)
 {
 	if (!b->block)
 		return;
+	b->block = block_fit(b->block);
 	if (b->only)
 		peer_send(b->only, b->block);
 	else
@@ -396,6 +398,7 @@ static void add_entry(struct batch *b, struct rib_entry *e)
 	i->from_had_other = e->flags & RIB_ENTRY_SOURCE_CHANGED;
 	i->originator = accepted && g->words.ibgp && best->source->ibgp ? best->source->router_id : 0;
 	b->count++;
+	b->attr_bytes += accepted ? i->attrs->wire_len : 0;
 	if (accepted)
 		mark_sent(g, e, true);
 }
@@ -408,7 +411,8 @@ static void run(struct daemon *d, struct group *g, struct peer *only)
 	b.daemon = d;
 	b.group = g;
 	b.only = only;
-	for (unsigned n = 0; n < BATCH && (e = rib_cursor_next(cursor)); n++)
+	b.attr_bytes = 0;
+	for (unsigned n = 0; n < BATCH && b.attr_bytes < BATCH_ATTRS && (e = rib_cursor_next(cursor)); n++)
 		add_entry(&b, e);
 	encode(&b);
 	d->told_too_much |= g->max_advertised && g->advertised > g->max_advertised;

@@ -17,6 +17,17 @@ struct block *block_new(uint32_t cap)
 	return b;
 }
 
+struct block *block_fit(struct block *b)
+{
+	if (b->len > b->cap / 2)
+		return b; /* not worth a copy */
+	struct block *fit = realloc(b, sizeof *b + b->len);
+	if (!fit)
+		return b;
+	fit->cap = fit->len;
+	return fit;
+}
+
 void block_unref(struct block *b)
 {
 	if (!b || --b->refs)

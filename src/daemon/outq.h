@@ -14,6 +14,9 @@ struct block {
 
 struct block *block_new(uint32_t cap); /* owned reference; empty */
 void block_unref(struct block *b);     /* NULL is fine */
+/* Gives back what it will not fill: many small ones may wait for long. The caller's must be the only reference; the block
+ * may move. */
+struct block *block_fit(struct block *b);
 
 struct outq {
 	struct block **ring;
