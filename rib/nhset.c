@@ -126,18 +126,65 @@ static unsigned add_path(struct route_nexthop *at, unsigned n, const struct rib 
 	return n;
 }
 
+static unsigned share_of(uint64_t bandwidth, uint64_t most, unsigned scale)
+{
+	unsigned share = (unsigned)((double)bandwidth * scale / (double)most + 0.5);
+	return share ? share : 1;
+}
+
+/* How far the worst share is from the truth, as a part of it. */
+static double worst_error(const uint64_t *bandwidth, unsigned n, uint64_t most, unsigned scale)
+{
+	double worst = 0;
+	for (unsigned i = 0; i < n; i++) {
+		double truth = (double)bandwidth[i] * scale / (double)most;
+		double error = (share_of(bandwidth[i], most, scale) - truth) / truth;
+		error = error < 0 ? -error : error;
+		worst = error > worst ? error : worst;
+	}
+	return worst;
+}
+
+void nhset_share_out(const uint64_t *bandwidth, unsigned n, uint16_t *weights)
+{
+	static const double close_enough = 0.01;
+	uint64_t most = 0;
+	bool known = true;
+	for (unsigned i = 0; i < n; i++) {
+		known &= bandwidth[i] != 0;
+		most = bandwidth[i] > most ? bandwidth[i] : most;
+	}
+	unsigned best = 1;
+	double error = known ? worst_error(bandwidth, n, most, 1) : 0;
+	for (unsigned scale = 2; scale <= ROUTE_WEIGHT_MAX && error > close_enough; scale++) {
+		double e = worst_error(bandwidth, n, most, scale);
+		best = e < error ? scale : best;
+		error = e < error ? e : error;
+	}
+	for (unsigned i = 0; i < n; i++)
+		weights[i] = known ? (uint16_t)share_of(bandwidth[i], most, best) : 1;
+}
+
 struct nhset *nhset_choose(struct nhset_table *t, const struct rib *r, struct rib_entry *e)
 {
 	struct route_nexthop at[ROUTE_NEXTHOPS_MAX];
-	unsigned n = 0;
-	const struct rib_path *best = rib_best(e);
+	const struct rib_path *used[ROUTE_NEXTHOPS_MAX], *best = rib_best(e);
+	uint64_t bandwidth[ROUTE_NEXTHOPS_MAX];
+	uint16_t weights[ROUTE_NEXTHOPS_MAX];
+	unsigned paths = 0, n = 0;
 	if (!best)
 		return NULL;
 	if (best->source->kind == RIB_SOURCE_LOCAL)
 		return intern(t, NULL, 0);
-	for (const struct rib_path *p = best; p && n < ROUTE_NEXTHOPS_MAX; p = rib_path_next(r, p))
-		if (p->flags & RIB_PATH_USED)
-			n = add_path(at, n, r, p, 1);
+	for (const struct rib_path *p = best; p && paths < ROUTE_NEXTHOPS_MAX; p = rib_path_next(r, p)) {
+		if (!(p->flags & RIB_PATH_USED))
+			continue;
+		used[paths] = p;
+		bandwidth[paths++] = p->attrs->link_bandwidth;
+	}
+	nhset_share_out(bandwidth, paths, weights);
+	for (unsigned i = 0; i < paths && n < ROUTE_NEXTHOPS_MAX; i++)
+		n = add_path(at, n, r, used[i], weights[i]);
 	return nhset_of(t, at, n);
 }
 

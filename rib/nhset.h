@@ -22,7 +22,10 @@ void nhset_table_init(struct nhset_table *t);
 void nhset_table_fini(struct nhset_table *t); /* no set may be left */
 /* The set of these next hops, in any order, duplicates joined, weights in lowest terms. Owned reference. */
 struct nhset *nhset_of(struct nhset_table *t, const struct route_nexthop *at, unsigned count);
-/* How the used paths of e are forwarded. Owned reference; NULL where no path is used. */
+/* Whole weights of 1..ROUTE_WEIGHT_MAX in the ratio of the bandwidths: the smallest that are within 1 % of it, or the
+ * closest. All 1 where one has no bandwidth. */
+void nhset_share_out(const uint64_t *bandwidth, unsigned n, uint16_t *weights);
+/* How the used paths of e are forwarded, with weights by their link bandwidths. Owned reference; NULL where no path is used. */
 struct nhset *nhset_choose(struct nhset_table *t, const struct rib *r, struct rib_entry *e);
 struct nhset *nhset_ref(struct nhset *s);
 void nhset_unref(struct nhset *s); /* NULL is fine */

@@ -31,13 +31,17 @@ def homed(net):
     return ns, node, switches
 
 
-def name_next_hops(bird, **of):
-    """BIRD tells these prefixes ("_" for "." and "/") with these next hops."""
+def export_filter(bird, statements):
+    """BIRD exports what these statements let through, and changes it as they say."""
     bird.write()
     text = bird.config.read_text()
-    cases = " ".join(f"if net = {net} then {{ bgp_next_hop = {hop}; accept; }}" for net, hop in of["hops"].items())
     assert "export all;" in text
-    bird.text = text.replace("export all;", f"export filter {{ {cases} accept; }};")
+    bird.text = text.replace("export all;", f"export filter {{ {statements} accept; }};")
+
+
+def name_next_hops(bird, hops):
+    """BIRD tells these prefixes with these next hops."""
+    export_filter(bird, " ".join(f"if net = {net} then bgp_next_hop = {hop};" for net, hop in hops.items()))
 
 
 @pytest.mark.essential
@@ -45,7 +49,7 @@ def test_reachable_and_not(homed):
     ns, node, (bird, frr) = homed
     bird.announced = [FAR, INSIDE]
     frr.announced = [LOOPBACKS]
-    name_next_hops(bird, hops={FAR: "10.9.0.7", INSIDE: "10.244.9.1"})
+    name_next_hops(bird, {FAR: "10.9.0.7", INSIDE: "10.244.9.1"})
     ns.ip("route", "add", "default", "via", "10.0.0.2")  # leads everywhere, and so says nothing
     bird.start(), node.start()
     node.wait_established("tor0")
@@ -80,10 +84,38 @@ def test_external_next_hop_must_be_on_the_link(wire):
     wire.node.ip("address", "replace", "10.0.0.1/24", "dev", "eth0")
     wire.node.ip("route", "add", "10.9.0.0/16", "via", "10.0.0.2")
     bird = wire.switch(announce=[on_link, behind], next_hop_self=False)
-    name_next_hops(bird, hops={on_link: "10.0.0.99", behind: "10.9.0.7"})
+    name_next_hops(bird, {on_link: "10.0.0.99", behind: "10.9.0.7"})
     bird.start()
     node = wire.underlayd().start()
     wait_until(lambda: wire.node.our_routes().get(on_link) == ["10.0.0.99"], 20, "the neighbour's route is used",
                wire.node.our_routes)
     assert next_hop_of(node, behind) == ("", "next hop unreachable")
     holds_for(lambda: behind not in wire.node.our_routes(), 0.5, "no route by a router that is not on the link")
+
+
+def weights(ns, prefix):
+    """{gateway: weight} of the kernel's route."""
+    return {hop["gateway"]: hop["weight"] for row in ns.route_rows("exact", prefix) for hop in row.get("nexthops", [])}
+
+
+def test_link_bandwidth_becomes_weights(net):
+    """Two internal peers with 1 and 4 Gbit/s, then one that does not say."""
+    ns, birds, peers = net.ns("node", router=True), [], []
+    bandwidths = [f"bgp_ext_community.add((generic, 0x4004fbf0, {precise}));" for precise in ("0x4cee6b28", "0x4dee6b28")]
+    for i in range(2):
+        tor = net.ns(f"tor{i}", router=True)
+        net.link(ns, f"eth{i}", f"10.0.{i}.1/24", tor, "eth0", f"10.0.{i}.2/24")
+        birds.append(net.add(KINDS["bird"](tor, net.subdir(f"tor{i}"), f"tor{i}", f"10.0.{i}.2",
+                                           [Neighbor(f"10.0.{i}.2", 64701, f"10.0.{i}.1", 64701)], [FAR])))
+        export_filter(birds[i], bandwidths[i])
+        peers.append({"name": f"tor{i}", "address": f"10.0.{i}.2", "asn": 64701, "hold-time": "3s"})
+    node = net.underlayd(ns, {"node": {"name": "node", "asn": 64701, "router-id": "10.0.0.1"}, "peers": peers,
+                              "pods": {"cidrs": [POD], "cluster-cidrs": ["10.244.0.0/16"]}})
+    for program in (*birds, node):
+        program.start()
+    wait_until(lambda: weights(ns, FAR) == {"10.0.0.2": 1, "10.0.1.2": 4}, 30, "traffic goes 1 : 4",
+               lambda: (ns.ip("route", "show", "exact", FAR), node.routes(FAR)))
+    birds[1].config.write_text(birds[1].text.replace(bandwidths[1], ""))
+    birds[1].ctl("configure")
+    wait_until(lambda: weights(ns, FAR) == {"10.0.0.2": 1, "10.0.1.2": 1}, 20, "one does not say: equal shares",
+               lambda: (ns.ip("route", "show", "exact", FAR), node.routes(FAR)))

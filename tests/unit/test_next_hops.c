@@ -352,6 +352,45 @@ START_TEST(events_concern_few)
 }
 END_TEST
 
+/* --- weights by link bandwidth */
+
+static const struct {
+	const char *what;
+	uint64_t bandwidth[4]; /* 0: no more */
+	uint16_t weights[4];
+} shares[] = {
+	{"equal", {125000000, 125000000}, {1, 1}},
+	{"alone", {125000000}, {1}},
+	{"10 and 40 Gbit/s", {1250000000, 5000000000}, {1, 4}},
+	{"10, 25 and 100 Gbit/s, as single precision has them", {1250000000, 3125000064, 12499999744}, {2, 5, 20}},
+	{"3 : 7", {300, 700}, {3, 7}},
+	{"within a percent is good enough", {1000, 1001}, {1, 1}},
+	{"the smallest gets something", {1, 1000000}, {1, ROUTE_WEIGHT_MAX}},
+	{"no larger than need be", {997, 255000}, {1, 254}},
+	{"the largest numbers", {UINT64_MAX, UINT64_MAX / 3}, {3, 1}},
+};
+
+START_TEST(shares_follow_the_bandwidth)
+{
+	uint16_t weights[4];
+	unsigned n = 0;
+	while (n < 4 && shares[_i].bandwidth[n])
+		n++;
+	nhset_share_out(shares[_i].bandwidth, n, weights);
+	for (unsigned i = 0; i < n; i++)
+		ck_assert_msg(weights[i] == shares[_i].weights[i], "%s: weight %u is %u", shares[_i].what, i, weights[i]);
+}
+END_TEST
+
+START_TEST(a_path_without_bandwidth_makes_all_equal)
+{
+	uint16_t weights[3] = {0};
+	nhset_share_out((const uint64_t[]){1000, 0, 4000}, 3, weights);
+	for (unsigned i = 0; i < 3; i++)
+		ck_assert_uint_eq(weights[i], 1);
+}
+END_TEST
+
 /* --- whatever happens in whatever order: the same as if all had come at once, in another order, to an empty table */
 
 struct model {
@@ -462,6 +501,8 @@ int main(void)
 	tcase_add_test(t, asked_once);
 	tcase_add_test(t, questions_have_a_budget);
 	tcase_add_test(t, events_concern_few);
+	tcase_add_loop_test(t, shares_follow_the_bandwidth, 0, sizeof shares / sizeof *shares);
+	tcase_add_test(t, a_path_without_bandwidth_makes_all_equal);
 	tcase_add_loop_test(t, ends_the_same_in_any_order, 0, 10);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
