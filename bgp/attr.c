@@ -197,10 +197,9 @@ bool bgp_attrs_path_matches(const struct bgp_attrs *a, const struct as_regex *r)
 	return as_regex_end(&run);
 }
 
-enum bgp_attr_code bgp_attr_of_community(enum community_kind kind)
+uint8_t bgp_attr_of_community(enum community_kind kind)
 {
-	static const enum bgp_attr_code codes[COMMUNITY_KINDS] = {BGP_ATTR_COMMUNITIES, BGP_ATTR_EXT_COMMUNITIES,
-								  BGP_ATTR_LARGE_COMMUNITIES};
+	static const uint8_t codes[COMMUNITY_KINDS] = {BGP_ATTR_COMMUNITIES, BGP_ATTR_EXT_COMMUNITIES, BGP_ATTR_LARGE_COMMUNITIES};
 	return codes[kind];
 }
 

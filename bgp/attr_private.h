@@ -45,7 +45,7 @@ bool bgp_attr_next(struct cursor *block, struct bgp_attr_item *out);
 /* The value of the first attribute with this code; empty where there is none. */
 struct cursor bgp_attrs_value(const struct bgp_attrs *a, uint8_t code);
 /* Where the communities of a kind are. */
-enum bgp_attr_code bgp_attr_of_community(enum community_kind kind);
+uint8_t bgp_attr_of_community(enum community_kind kind);
 /* Header with the shortest length form, and the value. */
 void bgp_attr_put(struct writer *w, uint8_t flags, uint8_t code, const void *value, size_t len);
 
