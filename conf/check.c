@@ -309,5 +309,5 @@ bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b)
 	       a->asn == b->asn && a->passive == b->passive && a->port == b->port && a->hold_time_s == b->hold_time_s &&
 	       a->ipv4 == b->ipv4 && a->ipv6 == b->ipv6 && same_text(a->password, b->password) && a->ttl_security == b->ttl_security &&
 	       a->multihop == b->multihop && a->role == b->role && a->role_strict == b->role_strict && a->local_as == b->local_as &&
-	       a->route_reflector_client == b->route_reflector_client && a->add_path.receive == b->add_path.receive;
+	       a->route_reflector_client == b->route_reflector_client && a->add_path.receive == b->add_path.receive && a->add_path.send == b->add_path.send;
 }

@@ -37,6 +37,7 @@ struct conf_peer {
 	enum conf_limit max_prefixes_action;
 	struct {
 		bool receive;
+		uint8_t send; /* how many to a prefix; 0: one, as without add-path */
 	} add_path;
 	enum conf_role role;
 	bool role_strict;

@@ -97,6 +97,8 @@ const struct conf_key conf_keys[] = {
 	{"peers[].add-path", SECTION, .help = "several paths to a prefix (RFC 7911), where the peer says that it can"},
 	{"peers[].add-path.receive", CONF_KEY_BOOL, .expected = "true or false", .value = "false", PEER(add_path.receive),
 	 .help = "take several from the peer"},
+	{"peers[].add-path.send", CONF_KEY_UINT, .max = 16, .expected = "a number from 0 to 16", .value = "0",
+	 PEER(add_path.send), .help = "how many the peer gets, the best ones; 0: the best one, without identifiers"},
 	LATER("peers[].bfd", "fast failure detection"),
 	LATER("peers[].bfd.interval", "time between two BFD packets"),
 	LATER("peers[].bfd.multiplier", "how many may be lost"),

@@ -129,7 +129,7 @@ static bool same_limits(const struct conf_peer *a, const struct conf_peer *b)
 
 static uint8_t add_path_of(const struct conf_peer *c)
 {
-	return c->add_path.receive ? BGP_ADD_PATH_RECEIVE : 0;
+	return (uint8_t)((c->add_path.receive ? BGP_ADD_PATH_RECEIVE : 0) | (c->add_path.send ? BGP_ADD_PATH_SEND : 0));
 }
 
 static void new_peer(struct daemon *d, const struct conf *c, const struct conf_peer *cp)
@@ -153,6 +153,7 @@ static void new_peer(struct daemon *d, const struct conf *c, const struct conf_p
 	p->export_rules = policies_find(&d->policies, cp->export_policy);
 	p->limits = limits_of(cp);
 	peer_set_link(p, cp->interface, cp->interface && addr_is_zero(&cp->address));
+	p->send_paths = cp->add_path.send;
 	transport_set(&p->transport, cp->password, cp->ttl_security, cp->multihop);
 	listener_update(d->listener);
 	peer_start(p);

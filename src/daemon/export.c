@@ -4,38 +4,14 @@
 #include <string.h>
 
 #include "bgp/update.h"
-#include "src/base/log_io.h"
+#include "src/daemon/batch.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/peer_io.h"
 
 enum {
-	BATCH = 1024,                /* journal entries a turn and cursor, */
-	BATCH_ATTRS = 256 * 1024,    /* or fewer, with so many bytes of attributes */
-	BLOCK_SIZE = 32768,
+	BATCH_ATTRS = 256 * 1024,    /* a batch ends with so many bytes of attributes */
 	PENDING_MAX = 256 * 1024,    /* bytes a peer may have waiting; beyond, it is a laggard */
 	GROUP_BITS = 64,
-};
-
-/* One batch of changes on its way to one or several peers. */
-struct item {
-	struct bgp_attrs *attrs;  /* NULL: withdrawn */
-	struct bgp_attrs *made;   /* attrs where the policy made them: a reference, until they are encoded */
-	struct peer *from;        /* it is not told of its own route */
-	struct prefix prefix;
-	bool med_set, next_hop_set; /* by the policy */
-	uint32_t originator;      /* reflected: the router ID of who told us; 0: it is not */
-	bool from_had_other;      /* but what it was told before, by others, is withdrawn from it */
-};
-
-struct batch {
-	struct daemon *daemon;
-	struct group *group;
-	struct peer *only;        /* NULL: all members */
-	struct item items[BATCH];
-	size_t count, attr_bytes; /* as if each item had an UPDATE of its own */
-	struct block *block;      /* being filled */
-	struct peer *except;      /* who does not get it */
-	struct rib_policy_cache cache;
 };
 
 /* --- groups */
@@ -53,10 +29,28 @@ static bool same_ways(const struct bgp_export *a, const struct bgp_export *b)
 	       a->remove_private == b->remove_private && a->peer_asn == b->peer_asn && a->cluster_id == b->cluster_id;
 }
 
+/* Is it told several paths to a prefix? */
+static bool is_alone(const struct peer *p)
+{
+	bool any = false;
+	for (unsigned f = 0; f < BGP_FAMILIES; f++)
+		any |= p->session.add_path_out[f];
+	return any;
+}
+
+static void set_alone(struct group *g, const struct peer *p)
+{
+	g->alone = p;
+	for (unsigned f = 0; f < BGP_FAMILIES; f++)
+		g->paths[f] = !p->session.add_path_out[f] ? 0 : p->send_paths < BATCH_PATHS ? p->send_paths : BATCH_PATHS;
+	rib_read_further(p->daemon->rib, true);
+}
+
 static bool same_words(const struct group *g, const struct bgp_export *words, const struct peer *p, const bool *families,
 		       bool extended)
 {
-	bool same = g->to == audience(p) && same_ways(&g->words, words) && g->policy == p->export && g->rules == p->export_rules && g->extended == extended &&
+	bool same = !g->alone && !is_alone(p) && g->to == audience(p) && same_ways(&g->words, words) &&
+		    g->policy == p->export && g->rules == p->export_rules && g->extended == extended &&
 		    g->max_advertised == p->limits.advertised &&
 		    g->words.ibgp == words->ibgp && g->words.as4 == words->as4 &&
 		    g->words.v6_next_hop == words->v6_next_hop && g->words.local_asn == words->local_asn &&
@@ -94,6 +88,8 @@ static struct group *group_for(struct daemon *d, const struct bgp_export *words,
 	g->policy = p->export;
 	g->rules = p->export_rules;
 	g->bit = take_bit(d);
+	if (is_alone(p))
+		set_alone(g, p);
 	list_init(&g->members);
 	list_init(&g->laggards);
 	list_append(&d->groups, &g->node);
@@ -104,6 +100,8 @@ static void group_free(struct daemon *d, struct group *g)
 {
 	rib_clear_sent(d->rib, g->bit); /* the bit must be clean for its next owner */
 	d->group_bits &= ~g->bit;
+	if (g->alone)
+		rib_read_further(d->rib, false);
 	list_remove(&g->node);
 	free(g);
 }
@@ -181,164 +179,6 @@ void export_leave(struct peer *p)
 		group_free(p->daemon, g);
 }
 
-/* --- encoding */
-
-static void ship(struct batch *b)
-{
-	if (!b->block)
-		return;
-	b->block = block_fit(b->block);
-	if (b->only)
-		peer_send(b->only, b->block);
-	else
-		list_each(n, tmp, &b->group->members) {
-			struct peer *p = container_of(n, struct peer, member);
-			if (p != b->except)
-				peer_send(p, b->block);
-		}
-	block_unref(b->block);
-	b->block = NULL;
-}
-
-/* Room for one message of size bytes in a block that goes to everyone but except. */
-static uint8_t *room(struct batch *b, struct peer *except, size_t size)
-{
-	if (b->block && (b->except != except || b->block->cap - b->block->len < size))
-		ship(b);
-	if (!b->block)
-		b->block = block_new(size > BLOCK_SIZE ? (uint32_t)size : BLOCK_SIZE);
-	b->except = except;
-	return b->block->data + b->block->len;
-}
-
-static void count_update(struct batch *b)
-{
-	if (b->only)
-		b->only->count.updates_out++;
-	else
-		list_each(n, tmp, &b->group->members) {
-			struct peer *p = container_of(n, struct peer, member);
-			p->count.updates_out += p != b->except;
-		}
-}
-
-static void withdraw(struct batch *b, struct peer *except, struct bgp_routes left)
-{
-	for (size_t used = 0; left.count; left = bgp_routes_after(&left, used)) {
-		uint8_t *out = room(b, except, BGP_MESSAGE_MAX);
-		b->block->len += (uint32_t)bgp_update_encode_withdraw(out, BGP_MESSAGE_MAX, &left, &used);
-		count_update(b);
-	}
-}
-
-/* How the group wants it, and what its policy said of this route. */
-static struct bgp_export export_of(const struct group *g, const struct item *i)
-{
-	struct bgp_export e = g->words;
-	e.keep_med = i->med_set;
-	e.keep_next_hop = i->next_hop_set;
-	e.originator = i->originator;
-	return e;
-}
-
-/* like: one of the items, which differ in their prefixes only. */
-static void announce(struct batch *b, const struct item *like, struct peer *except, struct bgp_routes left)
-{
-	static struct log_limit limit;
-	uint8_t attr_block[BGP_EXTENDED_MAX];
-	size_t most = b->group->extended ? BGP_EXTENDED_MAX : BGP_MESSAGE_MAX;
-	struct bgp_words words;
-	struct bgp_export how = export_of(b->group, like);
-	bool fits = bgp_attrs_export(like->attrs, &how, left.family, attr_block, most, &words);
-	for (size_t used = 0; left.count; left = bgp_routes_after(&left, used)) {
-		uint8_t *out = room(b, except, BGP_MESSAGE_MAX);
-		size_t len = fits ? bgp_update_encode_announce(out, BGP_MESSAGE_MAX, &words, &left, &used) : 0;
-		if (fits && !len && most > BGP_MESSAGE_MAX) {
-			out = room(b, except, most);
-			len = bgp_update_encode_announce(out, most, &words, &left, &used);
-		}
-		if (!len) {
-			/* with our AS added it fits no message: never leave the old route standing for it */
-			char text[PREFIX_TEXT_MAX];
-			log_remote(&limit, LOG_LEVEL_WARN, "export", "%s: attributes too long for a message, withdrawn",
-				   prefix_format(left.prefixes, text));
-			withdraw(b, except, left);
-			return;
-		}
-		b->block->len += (uint32_t)len;
-		count_update(b);
-	}
-}
-
-static int by_words(const void *x, const void *y)
-{
-	const struct item *a = x, *b = y;
-	enum bgp_family fa = bgp_family_of_prefix(&a->prefix), fb = bgp_family_of_prefix(&b->prefix);
-	if (fa != fb)
-		return fa < fb ? -1 : 1;
-	if (a->from != b->from)
-		return (uintptr_t)a->from < (uintptr_t)b->from ? -1 : 1;
-	if (a->attrs != b->attrs)
-		return (uintptr_t)a->attrs < (uintptr_t)b->attrs ? -1 : 1;
-	if (a->originator != b->originator)
-		return a->originator < b->originator ? -1 : 1;
-	if (a->med_set != b->med_set)
-		return a->med_set - b->med_set;
-	return a->next_hop_set - b->next_hop_set;
-}
-
-/* What a member was told of a prefix that it now is the source of is taken back, in a block for it alone. */
-static void withdraw_from_source(struct batch *b, struct peer *from, const struct item *items, size_t n)
-{
-	struct prefix at[BATCH];
-	size_t count = 0;
-	struct batch own = {.daemon = b->daemon, .group = b->group, .only = from};
-	for (size_t i = 0; i < n; i++)
-		if (items[i].from_had_other)
-			at[count++] = items[i].prefix;
-	if (!count)
-		return;
-	withdraw(&own, NULL, (struct bgp_routes){bgp_family_of_prefix(at), count, at, NULL});
-	ship(&own);
-}
-
-static bool receives(const struct batch *b, const struct peer *p)
-{
-	return p && p->group == b->group && (b->only ? b->only == p : !p->cursor.rib);
-}
-
-static void encode_run(struct batch *b, const struct item *items, size_t n)
-{
-	struct prefix at[BATCH];
-	struct peer *from = receives(b, items->from) ? items->from : NULL;
-	struct bgp_routes routes = {bgp_family_of_prefix(&items->prefix), n, at, NULL};
-	for (size_t i = 0; i < n; i++)
-		at[i] = items[i].prefix;
-	if (from && items->attrs)
-		withdraw_from_source(b, from, items, n);
-	if (b->only && from && items->attrs)
-		return;
-	if (items->attrs)
-		announce(b, items, from, routes);
-	else
-		withdraw(b, NULL, routes);
-}
-
-static void encode(struct batch *b)
-{
-	qsort(b->items, b->count, sizeof *b->items, by_words);
-	for (size_t i = 0, n; i < b->count; i += n) {
-		for (n = 1; i + n < b->count && by_words(&b->items[i], &b->items[i + n]) == 0;)
-			n++;
-		encode_run(b, &b->items[i], n);
-	}
-	ship(b);
-	for (size_t i = 0; i < b->count; i++)
-		bgp_attrs_unref(b->items[i].made);
-	rib_policy_cache_fini(&b->cache);
-	b->count = 0;
-}
-
 /* --- from the journal to a batch */
 
 static void mark_sent(struct group *g, struct rib_entry *e, bool sent)
@@ -358,15 +198,15 @@ static bool must_withdraw(const struct batch *b, const struct rib_entry *e)
 	return !b->group->bit || e->sent & b->group->bit;
 }
 
-/* The group's rules for the best path of e; fills in what they make of it. */
-static bool run_rules(struct batch *b, const struct rib_entry *e, struct item *i)
+/* The group's rules for a path of e; fills in what they make of it. */
+static bool run_rules(struct batch *b, const struct rib_entry *e, const struct rib_path *p, struct item *i)
 {
-	const struct rib_source *source = e->path.source;
+	const struct rib_source *source = p->source;
 	const struct peer *from = source->owner;
 	const struct rib_policy_subject s = {&e->prefix, source->kind, from ? from->name : NULL};
 	struct rib_policy_trace trace;
 	struct bgp_attrs *made;
-	if (rib_policy_run_cached(b->group->rules, &b->cache, &s, e->path.attrs, &made, &trace) == RIB_REJECT)
+	if (rib_policy_run_cached(b->group->rules, &b->cache, &s, p->attrs, &made, &trace) == RIB_REJECT)
 		return false;
 	i->attrs = i->made = bgp_attrs_ref(made);
 	i->med_set = trace.med_set;
@@ -374,33 +214,93 @@ static bool run_rules(struct batch *b, const struct rib_entry *e, struct item *i
 	return true;
 }
 
-static void add_entry(struct batch *b, struct rib_entry *e)
+/* May the path be told, whatever a written policy says? In a group of several peers, who brought it is left out later. */
+static bool may_be_told(const struct group *g, const struct rib_path *p)
 {
-	struct group *g = b->group;
+	return rib_export_accepts(g->policy, g->to, p) && !(g->keeps_back && p->attrs->otc) &&
+	       !(g->alone && p->source->owner == g->alone);
+}
+
+/* Makes *i what is said of such a path; false: the policy refuses it. */
+static bool make_item(struct batch *b, const struct rib_entry *e, const struct rib_path *p, struct item *i)
+{
+	const struct group *g = b->group;
+	*i = (struct item){.attrs = p->attrs,
+			   .prefix = e->prefix,
+			   .from = p->source->owner,
+			   .from_had_other = e->flags & RIB_ENTRY_SOURCE_CHANGED,
+			   .originator = g->words.ibgp && p->source->ibgp ? p->source->router_id : 0};
+	return g->policy != RIB_EXPORT_WRITTEN || run_rules(b, e, p, i);
+}
+
+/* The item behind the last one is one of the batch. */
+static void take_item(struct batch *b)
+{
+	const struct item *i = &b->items[b->count++];
+	b->attr_bytes += i->attrs ? i->attrs->wire_len : 0;
+}
+
+/* Nothing of e is told any more. Laggards do not look at the bit, so with no members it is nobody's. */
+static void forget_sent(const struct batch *b, struct rib_entry *e)
+{
+	if (!b->only || list_empty(&b->group->members))
+		mark_sent(b->group, e, false);
+}
+
+static void add_best(struct batch *b, struct rib_entry *e)
+{
 	struct item *i = &b->items[b->count];
-	if (!g->families[bgp_family_of_prefix(&e->prefix)])
-		return;
 	const struct rib_path *best = rib_best(e);
-	bool accepted = rib_export_accepts(g->policy, g->to, best) && !(g->keeps_back && best->attrs->otc);
+	bool accepted = may_be_told(b->group, best);
 	if (accepted && !b->only && !(e->flags & RIB_ENTRY_BEST_CHANGED))
 		return; /* only its further next hops changed */
-	*i = (struct item){.attrs = accepted ? e->path.attrs : NULL, .prefix = e->prefix};
-	if (accepted && g->policy == RIB_EXPORT_WRITTEN)
-		accepted = run_rules(b, e, i);
-	bool withdrawn = !accepted && must_withdraw(b, e);
-	if (!accepted && (!b->only || list_empty(&g->members)))
-		mark_sent(g, e, false); /* laggards do not look at the bit, so with no members it is nobody's */
-	if (!accepted && !withdrawn)
+	if (accepted && make_item(b, e, best, i)) {
+		take_item(b);
+		mark_sent(b->group, e, true);
 		return;
-	if (!accepted)
-		i->attrs = NULL;
-	i->from = accepted ? e->path.source->owner : NULL;
-	i->from_had_other = e->flags & RIB_ENTRY_SOURCE_CHANGED;
-	i->originator = accepted && g->words.ibgp && best->source->ibgp ? best->source->router_id : 0;
-	b->count++;
-	b->attr_bytes += accepted ? i->attrs->wire_len : 0;
-	if (accepted)
+	}
+	if (must_withdraw(b, e)) {
+		*i = (struct item){.prefix = e->prefix};
+		take_item(b);
+	}
+	forget_sent(b, e);
+}
+
+/* The best ones, each in its place. */
+static void add_several(struct batch *b, struct rib_entry *e, uint8_t places)
+{
+	struct group *g = b->group;
+	const struct rib_path *p;
+	bool may_have = must_withdraw(b, e);
+	uint32_t used = 0;
+	rib_ranking_start(&b->ranking, b->daemon->rib, e);
+	while (used < places && (p = rib_ranking_next(&b->ranking)) != NULL) {
+		struct item *i = &b->items[b->count];
+		if (!may_be_told(g, p) || !make_item(b, e, p, i))
+			continue;
+		i->from = NULL;
+		i->path_id = ++used;
+		take_item(b);
+	}
+	for (uint32_t place = used + 1; may_have && place <= places; place++) {
+		b->items[b->count] = (struct item){.prefix = e->prefix, .path_id = place};
+		take_item(b);
+	}
+	if (used)
 		mark_sent(g, e, true);
+	else
+		forget_sent(b, e);
+}
+
+static void add_entry(struct batch *b, struct rib_entry *e)
+{
+	enum bgp_family family = bgp_family_of_prefix(&e->prefix);
+	if (!b->group->families[family])
+		return;
+	if (b->group->paths[family])
+		add_several(b, e, b->group->paths[family]);
+	else
+		add_best(b, e);
 }
 
 static void run(struct daemon *d, struct group *g, struct peer *only)
@@ -412,9 +312,9 @@ static void run(struct daemon *d, struct group *g, struct peer *only)
 	b.group = g;
 	b.only = only;
 	b.attr_bytes = 0;
-	for (unsigned n = 0; n < BATCH && b.attr_bytes < BATCH_ATTRS && (e = rib_cursor_next(cursor)); n++)
+	for (unsigned n = 0; n < BATCH && b.count < BATCH && b.attr_bytes < BATCH_ATTRS && (e = rib_cursor_next(cursor)); n++)
 		add_entry(&b, e);
-	encode(&b);
+	batch_encode(&b);
 	d->told_too_much |= g->max_advertised && g->advertised > g->max_advertised;
 }
 
@@ -514,7 +414,7 @@ size_t export_advertised(const struct peer *p)
 	if (!g)
 		return 0;
 	/* the group's count holds the peer's own best routes, which it is not told */
-	bool own = g->policy == RIB_EXPORT_ALL && g->to != RIB_TO_INTERNAL && p->source;
-	size_t mine = own ? p->source->best : g->policy == RIB_EXPORT_WRITTEN ? own_let_out(g, p) : 0;
+	bool own = !g->alone && g->policy == RIB_EXPORT_ALL && g->to != RIB_TO_INTERNAL && p->source;
+	size_t mine = own ? p->source->best : !g->alone && g->policy == RIB_EXPORT_WRITTEN ? own_let_out(g, p) : 0;
 	return g->advertised > mine ? g->advertised - mine : 0;
 }

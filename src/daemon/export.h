@@ -4,6 +4,10 @@
  * member begins as a laggard at the head of the journal, which is the whole table.
  *
  * Adj-RIB-Out is a bit per group in each RIB entry: "some member was told". RFC 4271 section 9.2.
+ *
+ * A peer that gets several paths to a prefix (RFC 7911) is a group of its own, since which they are depends on what it
+ * brought itself. The identifiers are places: 1 is the best path, 2 the next one. So the bit is enough: what a
+ * place holds now replaces what it held, and places that are empty now are withdrawn.
  */
 #pragma once
 #include <stdbool.h>
@@ -27,6 +31,8 @@ struct group {
 	bool keeps_back;               /* routes that are for customers only (RFC 9234) */
 	enum rib_export policy;
 	const struct rib_policy *rules; /* where policy is written; borrowed from daemon.policies */
+	const struct peer *alone;      /* the only one in it; NULL: whoever gets the same words */
+	uint8_t paths[BGP_FAMILIES];   /* how many to a prefix, with identifiers; 0: one, without */
 	struct rib_cursor cursor;      /* open while there are members */
 	uint64_t bit;                  /* in rib_entry.sent; 0: all taken, then withdrawals are always sent */
 	size_t advertised;             /* entries with the bit */

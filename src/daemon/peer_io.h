@@ -70,6 +70,7 @@ struct peer {
 	struct refresh refresh;
 	bool ask_refresh;             /* apply.c will, in this reload */
 	struct limits limits;
+	uint8_t send_paths;           /* how many to a prefix it gets, where it can; 0: one */
 	struct group *group;
 	struct list member;        /* in group->members or group->laggards */
 	struct rib_cursor cursor;  /* a laggard's own place in the journal */

@@ -264,11 +264,15 @@ static void put_fault(const struct peer *p, struct json_object *row)
 static void put_add_path(const struct peer *p, struct json_object *row)
 {
 	static const char *const names[BGP_FAMILIES] = {"ipv4", "ipv6"};
+	char text[32];
 	struct json_object *all = json_object_new_object();
 	for (unsigned f = 0; f < BGP_FAMILIES; f++) {
 		bool in = p->session.add_path_in[f], out = p->session.add_path_out[f];
-		if (in || out)
-			put(all, names[f], in && out ? "receive, send" : in ? "receive" : "send");
+		snprintf(text, sizeof text, "%s%s", in ? "receive" : "", in && out ? ", " : "");
+		if (out)
+			snprintf(text + strlen(text), sizeof text - strlen(text), "send %u", p->send_paths);
+		if (*text)
+			put(all, names[f], text);
 	}
 	json_object_object_add(row, "add_path", all);
 }

@@ -12,18 +12,18 @@ AS, HOPS = 64701, (13, 14)
 PREFIX, PREFIX6 = "10.244.9.0/24", "fd10:244:9::/64"
 BOTH = capability(1, struct.pack("!HBB", 2, 0, 1))
 SENDS = {"bird": ("add paths tx;",), "frr": ("addpath-tx-all-paths",)}
+TAKES = {"bird": ("add paths rx;",), "frr": ()}  # FRR does unless told otherwise
 CLIENT = {"bird": {"more": ("direct;", "rr client;"), "channel": ()}, "frr": {"more": (), "channel": ("route-reflector-client",)}}
 
 
-def update6(prefix, next_hop, withdraw=False):
+def update6(prefix, next_hop, withdraw=False, common=attribute(1, b"\0") + attribute(2, b"") + attribute(5, b"\0\0\0\x64")):
     address, length = prefix.split("/")
     nlri = bytes([int(length)]) + socket.inet_pton(socket.AF_INET6, address)[: int(length) // 8]
     if withdraw:
         attributes = attribute(15, struct.pack("!HB", 2, 1) + nlri, 0x80)
     else:
         hop = socket.inet_pton(socket.AF_INET6, next_hop)
-        attributes = (attribute(14, struct.pack("!HBB", 2, 1, 16) + hop + b"\0" + nlri, 0x80) + attribute(1, b"\0") +
-                      attribute(2, b"") + attribute(5, struct.pack("!I", 100)))
+        attributes = attribute(14, struct.pack("!HBB", 2, 1, 16) + hop + b"\0" + nlri, 0x80) + common
     return message(2, struct.pack("!HH", 0, len(attributes)) + attributes)
 
 
@@ -118,3 +118,73 @@ def test_changing_it_takes_a_new_session(wire):
     node.wait_log("peer tor: settings changed: starting anew")
     wait_until(lambda: node.peer("tor")["add_path"] == {"ipv4": "receive"}, 20, "the agreement", lambda: node.peer("tor"))
     assert switch.established()
+
+
+class Passed:
+    """Three others tell the node of the same prefixes, with longer and longer paths; the switch gets two."""
+
+    def __init__(self, wire):
+        self.wire = wire
+        wire.node.ip("address", "add", "10.0.0.1/28", "dev", "eth0")
+        for ns, last in ((wire.node, 1), (wire.tor, 2)):
+            ns.ip("address", "add", f"fd00::{last}/64", "dev", "eth0", "nodad")
+        config = wire.config(pods={"cidrs": ["10.244.1.0/24"]}, add_path={"send": 2}, export="all", **{"import": "all"})
+        for last in (5, 6, 7):
+            wire.tor.ip("address", "add", f"10.0.0.{last}/28", "dev", "eth0")
+            config["peers"].append({"name": f"p{last}", "address": f"10.0.0.{last}", "asn": 64800 + last, "passive": True,
+                                    "hold-time": "90s", "import": "all", "export": "none"})
+        self.switch = wire.switch(families=("ipv4", "ipv6"), next_hop_self=False, channel=TAKES[wire.kind]).start()
+        self.node = wire.net.underlayd(wire.node, config, "underlayd").start().wait_established("tor")
+        self.others = {last: Speaker.connect(wire.tor, f"10.0.0.{last}", "10.0.0.1").establish(
+            64800 + last, router_id=f"10.0.0.{last}", hold=90, more=BOTH) for last in (5, 6, 7)}
+
+    def announce(self, last):
+        path = [64800 + last] * (last - 4)
+        common = attribute(1, b"\0") + attribute(2, struct.pack("!BB", 2, len(path)) + struct.pack(f"!{len(path)}I", *path))
+        self.others[last].send(update([PREFIX], attributes=common + attribute(3, socket.inet_aton(f"10.0.0.{last}"))))
+        self.others[last].send(update6(PREFIX6, f"fd00::{last}", common=common))
+
+    def withdraw(self, last):
+        self.others[last].send(update(withdrawn=[PREFIX])).send(update6(PREFIX6, "", withdraw=True))
+
+    def told(self):
+        """Who the switch knows the prefixes from: what came from the node only."""
+        return {prefix: sorted(int(route["as_path"].split()[-1]) - 64800 for route in self.switch.route(prefix)
+                                if route["as_path"].startswith("64701"))
+                for prefix in (PREFIX, PREFIX6)}
+
+    def wait_told(self, *wanted):
+        wait_until(lambda: self.told() == {PREFIX: list(wanted), PREFIX6: list(wanted)}, 20, f"the paths of {wanted}", self.told)
+
+
+def test_the_best_paths_are_passed_on(any_wire):
+    fabric = Passed(any_wire)
+    for last in (7, 6, 5):
+        fabric.announce(last)
+    fabric.wait_told(5, 6)
+    assert fabric.node.peer("tor")["add_path"] == {"ipv4": "send 2", "ipv6": "send 2"}
+    assert fabric.node.peer("tor")["advertised"] == 3  # prefixes, its own CIDR among them
+    fabric.withdraw(5)
+    fabric.wait_told(6, 7)
+    fabric.others[6].close()
+    fabric.wait_told(7)
+    fabric.announce(5)  # it is the best one now
+    fabric.wait_told(5, 7)
+    fabric.withdraw(7)  # and a change of what is not
+    fabric.wait_told(5)
+    fabric.withdraw(5)
+    fabric.wait_told()
+    assert fabric.node.peer("tor")["advertised"] == 1 and fabric.node.peer("tor")["established_count"] == 1
+
+
+def test_what_the_peer_brought_takes_no_place(wire):
+    """The switch's own path is the best one; it gets the two behind it."""
+    fabric = Passed(wire)
+    for last in (5, 6):
+        fabric.announce(last)
+    fabric.switch.announce(PREFIX, PREFIX6)
+    wait_until(lambda: fabric.node.used()[PREFIX][0] == "10.0.0.2", 20, "the switch's path is best", fabric.node.used)
+    fabric.wait_told(5, 6)
+    fabric.announce(7)
+    fabric.withdraw(5)
+    fabric.wait_told(6, 7)

@@ -821,6 +821,7 @@ START_TEST(peers_are_compared_by_their_settings)
 	    "name: a, interface: eth0, asn: 6",
 	    "name: a, address: 10.0.0.2, asn: 6, role: peer",
 	    "name: a, address: 10.0.0.2, asn: 6, add-path: {receive: true}",
+	    "name: a, address: 10.0.0.2, asn: 6, add-path: {send: 2}",
 	    "name: a, address: 10.0.0.2, asn: 6, role: peer, role-strict: true",
 	};
 	static const char *const adjustable[] = {"import: all", "export: all", "import: p1", "export: p2", "max-prefixes: 5",

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "rib/decision.h"
+#include "rib/nexthop.h"
 #include "rib/nhset.h"
+#include "rib/rank.h"
 #include "rib/table.h"
 #include "src/base/live.h"
 #include "src/base/random.h"
@@ -89,6 +91,23 @@ static void check_paths(struct rib_source **sources)
 	ck_assert_uint_eq(seen, PATHS);
 }
 
+/* Which of paths[] is which place, worked out by hand: the first session's are before the second's, its identifiers
+ * decide; then those with a higher MED. */
+static const unsigned ranked[PATHS] = {0, 1, 2, 4, 3, 5};
+
+static void check_ranking(struct rib_ranking *k, struct rib_source **sources)
+{
+	struct prefix p = nth_prefix(0);
+	rib_ranking_start(k, rib, rib_find(rib, &p));
+	for (unsigned i = 0; i < PATHS; i++) {
+		const struct rib_path *path = rib_ranking_next(k);
+		ck_assert_ptr_nonnull(path);
+		ck_assert_ptr_eq(path->source, sources[paths[ranked[i]].source]);
+		ck_assert_uint_eq(path->path_id, paths[ranked[i]].path_id);
+	}
+	ck_assert_ptr_null(rib_ranking_next(k));
+}
+
 static void announce(struct rib_source **sources, struct bgp_attrs **sets, unsigned i)
 {
 	struct prefix p = nth_prefix(0);
@@ -101,6 +120,8 @@ static void withdraw(struct rib_source **sources, unsigned i)
 	ck_assert(rib_withdraw_path(rib, sources[paths[i].source], &p, paths[i].path_id));
 	ck_assert(!rib_withdraw_path(rib, sources[paths[i].source], &p, paths[i].path_id));
 }
+
+static struct rib_ranking ranking;
 
 static unsigned permute(unsigned at, unsigned *perm, struct rib_source **sources, struct bgp_attrs **sets)
 {
@@ -119,6 +140,7 @@ static unsigned permute(unsigned at, unsigned *perm, struct rib_source **sources
 	for (unsigned i = 0; i < PATHS; i++)
 		announce(sources, sets, perm[i]);
 	check_paths(sources);
+	check_ranking(&ranking, sources);
 	withdraw(sources, perm[0]);
 	announce(sources, sets, perm[0]);
 	check_paths(sources);
@@ -138,12 +160,75 @@ START_TEST(decision_in_every_order)
 		perm[i] = i;
 	}
 	ck_assert_uint_eq(permute(0, perm, sources, sets), 720);
+	rib_ranking_fini(&ranking);
 	for (unsigned i = 0; i < PATHS; i++)
 		bgp_attrs_unref(sets[i]);
 	for (unsigned i = 0; i < 2; i++) {
 		ck_assert(sources[i]->paths == 0 && sources[i]->best == 0);
 		rib_source_free(sources[i]);
 	}
+}
+END_TEST
+
+START_TEST(ranking_of_none_and_one)
+{
+	struct rib_ranking k = {0};
+	struct rib_source *s = make_source(1);
+	struct bgp_attrs *a = make_attrs(3, 0);
+	struct prefix p = nth_prefix(0);
+	struct rib_cursor c;
+	rib_cursor_open(rib, &c);
+	rib_announce(rib, s, &p, a, now);
+	struct rib_entry *e = rib_find(rib, &p);
+	rib_ranking_start(&k, rib, e);
+	ck_assert_ptr_eq(rib_ranking_next(&k), &e->path);
+	ck_assert_ptr_null(rib_ranking_next(&k));
+	rib_withdraw(rib, s, &p); /* a tombstone, since nobody has read it */
+	e = rib_cursor_next(&c);
+	ck_assert_uint_eq(e->path_count, 0);
+	rib_ranking_start(&k, rib, e);
+	ck_assert_ptr_null(rib_ranking_next(&k));
+	rib_ranking_fini(&k);
+	rib_cursor_close(&c);
+	bgp_attrs_unref(a);
+	rib_source_free(s);
+}
+END_TEST
+
+/* Of the test's next hops 10.0.0.4 can be reached, others not. */
+static void resolve(void *arg, const struct nexthop *nh, struct nexthop_answer *out)
+{
+	(void)arg;
+	out->state = addr_to_v4(&nh->addr) == 0x0a000004 ? NEXTHOP_DIRECT : NEXTHOP_NO_ROUTE;
+}
+
+START_TEST(ranking_leaves_out_what_cannot_be_used)
+{
+	struct rib_ranking k = {0};
+	struct nhset_table nhsets;
+	struct nexthop_table hops;
+	struct rib_source *s = make_source(1);
+	struct prefix p = nth_prefix(0);
+	nhset_table_init(&nhsets);
+	nexthop_table_init(&hops, &nhsets, resolve, NULL);
+	hops.budget = NEXTHOP_BUDGET;
+	rib_track(rib, &hops);
+	for (uint32_t id = 3; id < 6; id++) {
+		struct bgp_attrs *a = make_attrs((uint8_t)id, 0);
+		rib_announce_path(rib, s, &p, id, a, now);
+		bgp_attrs_unref(a);
+	}
+	rib_ranking_start(&k, rib, rib_find(rib, &p));
+	ck_assert_uint_eq(rib_ranking_next(&k)->path_id, 4);
+	ck_assert_ptr_null(rib_ranking_next(&k));
+	rib_withdraw_path(rib, s, &p, 4);
+	rib_ranking_start(&k, rib, rib_find(rib, &p));
+	ck_assert_ptr_null(rib_ranking_next(&k));
+	rib_withdraw_all(rib, s, &p);
+	rib_ranking_fini(&k);
+	nexthop_table_fini(&hops);
+	nhset_table_fini(&nhsets);
+	rib_source_free(s);
 }
 END_TEST
 
@@ -309,6 +394,8 @@ int main(void)
 	TCase *table = tcase_create("table");
 	tcase_add_checked_fixture(table, setup, teardown);
 	tcase_add_test(table, decision_in_every_order);
+	tcase_add_test(table, ranking_of_none_and_one);
+	tcase_add_test(table, ranking_leaves_out_what_cannot_be_used);
 	tcase_add_test(table, two_paths_of_a_session_are_used);
 	tcase_add_test(table, too_many_paths_change_nothing);
 	tcase_add_test(table, further_paths_wake_who_reads_them);

@@ -1,0 +1,44 @@
+/* A batch of changes that were read in the journal, on its way to one update group or to one peer: grouped by what is said
+ * in the same words, encoded once, written to everyone. What a member is the source of it does not hear.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rib/policy.h"
+#include "rib/rank.h"
+#include "rib/table.h"
+#include "src/daemon/outq.h"
+
+struct daemon;
+struct group;
+struct peer;
+
+struct item {
+	struct bgp_attrs *attrs;  /* NULL: withdrawn */
+	struct bgp_attrs *made;   /* attrs where the policy made them: a reference, until they are encoded */
+	struct peer *from;        /* it is not told of its own route */
+	struct prefix prefix;
+	uint32_t path_id;         /* where the group is told several paths to a prefix */
+	bool med_set, next_hop_set; /* by the policy */
+	uint32_t originator;      /* reflected: the router ID of who told us; 0: it is not */
+	bool from_had_other;      /* but what it was told before, by others, is withdrawn from it */
+};
+
+/* A batch is full with BATCH items; the entry that fills it may become so many. */
+enum { BATCH = 1024, BATCH_PATHS = 16, BATCH_ITEMS = BATCH + BATCH_PATHS };
+
+struct batch {
+	struct daemon *daemon;
+	struct group *group;
+	struct peer *only;        /* NULL: all members */
+	struct item items[BATCH_ITEMS];
+	size_t count, attr_bytes; /* as if each item had an UPDATE of its own */
+	struct block *block;      /* being filled */
+	struct peer *except;      /* who does not get it */
+	struct rib_policy_cache cache;
+	struct rib_ranking ranking;
+};
+
+/* Encodes and sends all items; the batch is empty then. */
+void batch_encode(struct batch *b);
