@@ -11,14 +11,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "src/base/commands.h"
 #include "src/base/list.h"
 #include "src/base/log_io.h"
+#include "src/daemon/control_request.h"
 #include "src/daemon/daemon.h"
 
 enum {
-	REQUEST_MAX = 4096,
-	ARGS_MAX = 64,
 	OUT_GOAL = 65536,    /* rows are made until so much waits */
 	ROWS_A_TURN = 512,
 	CLIENTS_MAX = 64,
@@ -30,17 +28,14 @@ struct client {
 	struct control_server *server;
 	ev_io reader, writer;
 	ev_timer idle;
-	char in[REQUEST_MAX];
-	size_t in_len;
+	struct control_input in;
 	char *out;
 	size_t out_len, out_at, out_cap;
-	struct json_object *request; /* the one being answered; owns the args' text */
-	const char *args[ARGS_MAX];
+	struct control_request request; /* the one being answered */
 	char who[32];
 	show_next_fn *next;
 	struct show show;
-	bool ended;    /* the other side will send no more */
-	bool skipping; /* the rest of a line that was too long */
+	bool ended; /* the other side will send no more */
 };
 
 struct control_server {
@@ -55,9 +50,8 @@ struct control_server {
 
 static void answer_over(struct client *c)
 {
-	json_object_put(c->request);
+	control_request_fini(&c->request);
 	json_object_put(c->show.list);
-	c->request = NULL;
 	c->next = NULL;
 	memset(&c->show, 0, sizeof c->show);
 }
@@ -134,68 +128,28 @@ static void make_rows(struct client *c)
 	}
 }
 
-static bool start_answer(struct client *c, struct json_object *args)
-{
-	size_t n = args ? json_object_array_length(args) : 0;
-	if (n > ARGS_MAX)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		struct json_object *word = json_object_array_get_idx(args, i);
-		if (!json_object_is_type(word, json_type_string))
-			return false;
-		c->args[i] = json_object_get_string(word);
-	}
-	c->show = (struct show){.daemon = c->server->daemon, .args = c->args, .arg_count = (unsigned)n, .who = c->who};
-	return true;
-}
-
 static void take_request(struct client *c, const char *line)
 {
-	struct json_object *command = NULL, *args = NULL;
-	c->request = json_tokener_parse(line);
-	if (!json_object_is_type(c->request, json_type_object) ||
-	    !json_object_object_get_ex(c->request, "command", &command) ||
-	    !json_object_is_type(command, json_type_string) ||
-	    (json_object_object_get_ex(c->request, "args", &args) && !json_object_is_type(args, json_type_array))) {
-		put_error(c, "not a request", "send one line {\"command\": \"show-status\", \"args\": []}");
-		answer_over(c);
+	struct control_request *r = &c->request;
+	struct control_refusal why;
+	if (!control_request_parse(line, r, &why)) {
+		put_error(c, why.error, why.hint);
 		return;
 	}
-	const struct command *known = command_by_id(json_object_get_string(command));
-	show_next_fn *next = known ? show_producer(known->id) : NULL;
-	if (!next) {
-		put_error(c, "unknown command", "the client and the daemon may be of different versions");
-		answer_over(c);
-	} else if (!start_answer(c, args) || c->show.arg_count > known->args_max) {
-		put_error(c, "too many arguments, or one that is no string", known->args);
-		answer_over(c);
-	} else {
-		c->next = next;
-	}
+	c->show = (struct show){.daemon = c->server->daemon, .args = r->args, .arg_count = r->arg_count, .who = c->who};
+	c->next = show_producer(r->command->id); /* test_control asks every command of the table */
 }
 
 /* One line of the input, if there is a whole one. */
 static bool next_line(struct client *c)
 {
-	char line[REQUEST_MAX];
-	char *end = memchr(c->in, '\n', c->in_len);
-	if (!end) {
-		if (c->in_len == sizeof c->in && !c->skipping)
-			put_error(c, "the request is too long", "at most 4095 bytes and a newline");
-		c->skipping |= c->in_len == sizeof c->in;
-		if (c->skipping)
-			c->in_len = 0;
-		return false;
-	}
-	size_t len = (size_t)(end - c->in);
-	memcpy(line, c->in, len);
-	line[len] = '\0';
-	c->in_len -= len + 1;
-	memmove(c->in, end + 1, c->in_len);
-	if (!c->skipping)
+	char line[CONTROL_LINE_MAX];
+	enum control_line got = control_input_next(&c->in, line);
+	if (got == CONTROL_LINE_TOO_LONG)
+		put_error(c, "the request is too long", "at most 4095 bytes and a newline");
+	if (got == CONTROL_LINE)
 		take_request(c, line);
-	c->skipping = false;
-	return true;
+	return got == CONTROL_LINE;
 }
 
 static void set_watcher(struct ev_loop *loop, ev_io *w, bool on)
@@ -248,13 +202,13 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct client *c = w->data;
 	(void)revents;
-	ssize_t n = read(w->fd, c->in + c->in_len, sizeof c->in - c->in_len);
+	ssize_t n = read(w->fd, c->in.bytes + c->in.len, sizeof c->in.bytes - c->in.len);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
 		c->ended = true;
 	} else {
-		c->in_len += (size_t)n;
+		c->in.len += (size_t)n;
 		ev_timer_again(loop, &c->idle);
 	}
 	pump(c);

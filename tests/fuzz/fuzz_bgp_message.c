@@ -47,6 +47,9 @@ static void open_goes_round(const struct bgp_open *o)
 	require(back.hold_time_s == o->hold_time_s && back.restart.present == o->restart.present);
 	require(back.restart.time_s == o->restart.time_s && back.restart.restarting == o->restart.restarting);
 	require(memcmp(back.restart.kept, o->restart.kept, sizeof o->restart.kept) == 0);
+	require(memcmp(back.restart.families, o->restart.families, sizeof o->restart.families) == 0);
+	require(back.refresh == o->refresh && back.extended == o->extended && back.enhanced == o->enhanced);
+	require(back.v6_next_hop == o->v6_next_hop && back.role == o->role);
 	bool none = !o->families[BGP_IPV4_UNICAST] && !o->families[BGP_IPV6_UNICAST];
 	require(none || memcmp(back.families, o->families, sizeof o->families) == 0);
 }

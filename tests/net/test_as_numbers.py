@@ -73,7 +73,7 @@ def test_paths_on_their_way_out(net):
     wait_until(lambda: path_of(birds[2], "10.244.1.0/24") == "64700", 20, "no private number", birds[2].routes)
     wait_until(lambda: path_of(birds[1], "10.244.1.0/24") is None, 20, "but theirs, by which they see the loop", birds[1].routes)
     assert path_of(birds[1], "10.244.3.0/24") == "64700 100"
-    assert all(p["established_count"] == 1 for p in node.peers())
+    assert all(p["established_count"] == 1 for p in node.peers().values())
 
 
 def test_own_as_in_the_path(wire):
