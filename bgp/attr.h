@@ -129,6 +129,7 @@ struct bgp_export {
 	bool v6_next_hop;                         /* understands IPv6 next hops of IPv4 routes (RFC 8950) */
 	bool own_next_hop;                        /* internal: ours, not the learned one */
 	bool as_override, remove_private;         /* external, see attr_path.c; both look at peer_asn */
+	bool draining;                            /* GRACEFUL_SHUTDOWN is added, inside with LOCAL_PREF 0 (RFC 8326) */
 	uint32_t local_asn, peer_asn;
 	uint32_t originator, cluster_id;          /* internal: reflected, of this router, by this cluster (RFC 4456); 0: not */
 	struct addr next_hop_self[BGP_FAMILIES];  /* zero: we have none to offer for this family */

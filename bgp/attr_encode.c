@@ -41,6 +41,8 @@ static void put_aggregator_as2(struct writer *w, uint8_t flags, struct cursor va
 static bool copied(const struct bgp_attr_item *item, const struct bgp_export *e, bool own_next_hop)
 {
 	switch (item->code) {
+	case BGP_ATTR_COMMUNITIES:
+		return !e->draining;
 	case BGP_ATTR_ORIGIN:
 	case BGP_ATTR_AS_PATH:
 	case BGP_ATTR_NEXT_HOP:
@@ -78,6 +80,20 @@ static bool choose_next_hop(const struct bgp_attrs *a, const struct bgp_export *
 	words->next_hop = self ? e->next_hop_self[family] : a->next_hop;
 	words->link_local = self ? e->link_local_self : (struct addr){{0}};
 	return self;
+}
+
+/* The communities with GRACEFUL_SHUTDOWN in front. */
+static void put_draining(struct writer *w, const struct bgp_attrs *a)
+{
+	enum { GRACEFUL_SHUTDOWN = 0xffff0000 };
+	uint8_t bytes[BGP_EXTENDED_MAX];
+	struct writer list = writer_of(bytes, sizeof bytes);
+	struct cursor was = bgp_attrs_value(a, BGP_ATTR_COMMUNITIES);
+	if (!a->graceful_shutdown)
+		writer_u32(&list, GRACEFUL_SHUTDOWN);
+	writer_bytes(&list, was.p, cursor_left(&was));
+	w->failed |= !writer_ok(&list);
+	bgp_attr_put(w, BGP_FLAG_OPTIONAL | BGP_FLAG_TRANSITIVE, BGP_ATTR_COMMUNITIES, bytes, writer_len(&list));
 }
 
 /* What a reflector adds, RFC 4456 section 8: who brought the route into the AS, and that it came by us. */
@@ -120,7 +136,9 @@ bool bgp_attrs_export(const struct bgp_attrs *a, const struct bgp_export *e, enu
 	if (family == BGP_IPV4_UNICAST && addr_is_v4(&words->next_hop))
 		bgp_attr_put(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_NEXT_HOP, words->next_hop.b + 12, 4);
 	if (e->ibgp)
-		put_u32(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_LOCAL_PREF, a->local_pref);
+		put_u32(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_LOCAL_PREF, e->draining ? 0 : a->local_pref);
+	if (e->draining)
+		put_draining(&w, a);
 	if (e->ibgp && e->originator)
 		put_reflected(&w, a, e);
 	put_others(&w, a, e, own_next_hop);

@@ -206,6 +206,14 @@ static void check_limits(const struct check *k, const struct placed_peer *p)
 		peer_error(k, p, "max-prefixes-action", "needs max-prefixes: without it there is no limit");
 }
 
+/* RFC 7999 section 3.3: only for what the peer may speak for. */
+static void check_blackhole(const struct check *k, const struct placed_peer *p)
+{
+	const struct conf_tree *clusters = conf_tree_given(conf_tree_find(k->root, "pods"), "cluster-cidrs");
+	if (p->peer->blackhole && !clusters)
+		peer_error(k, p, "blackhole", "needs pods.cluster-cidrs: only addresses inside them are discarded");
+}
+
 static void check_named(const struct check *k, const struct placed_peer *p, const char *key, const char *name)
 {
 	char text[sizeof((struct conf_error *)NULL)->text];
@@ -253,6 +261,7 @@ static void check_peer(const struct check *k, const struct placed_peer *p)
 	check_ttl(k, p);
 	check_role(k, p);
 	check_side(k, p);
+	check_blackhole(k, p);
 	check_limits(k, p);
 	check_named(k, p, "import", p->peer->import_policy);
 	check_named(k, p, "export", p->peer->export_policy);

@@ -32,6 +32,7 @@ struct conf_peer {
 	bool ipv4, ipv6; /* families */
 	uint32_t local_as;     /* 0: node.asn */
 	uint8_t allow_own_as;
+	bool graceful_shutdown, blackhole;
 	bool as_override, remove_private_as, next_hop_self, route_reflector_client;
 	uint32_t max_prefixes, max_advertised; /* 0: no limit */
 	enum conf_limit max_prefixes_action;

@@ -174,10 +174,10 @@ struct nhset *nhset_choose(struct nhset_table *t, const struct rib *r, struct ri
 	unsigned paths = 0, n = 0;
 	if (!best)
 		return NULL;
-	if (best->source->kind == RIB_SOURCE_LOCAL)
+	if (addr_is_zero(&best->attrs->next_hop)) /* our own, or to be discarded */
 		return intern(t, NULL, 0);
 	for (const struct rib_path *p = best; p && paths < ROUTE_NEXTHOPS_MAX; p = rib_path_next(r, p)) {
-		if (!(p->flags & RIB_PATH_USED))
+		if (!(p->flags & RIB_PATH_USED) || addr_is_zero(&p->attrs->next_hop))
 			continue;
 		used[paths] = p;
 		bandwidth[paths++] = p->attrs->link_bandwidth;

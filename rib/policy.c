@@ -30,6 +30,11 @@ bool rib_import_keeps(enum rib_import policy, const struct rib_policy *written, 
 	return rib_import_accepts(policy, ctx, p);
 }
 
+bool rib_import_may_discard(const struct rib_import_context *ctx, const struct prefix *p)
+{
+	return p->len == 128 && prefix_in_any(p, ctx->cluster, ctx->cluster_count) && !is_guarded(ctx, p);
+}
+
 bool rib_export_accepts(enum rib_export policy, enum rib_audience to, const struct rib_path *p)
 {
 	if (policy == RIB_EXPORT_NONE || !p)

@@ -25,6 +25,10 @@ bool rib_import_run(const struct rib_policy *policy, struct rib_policy_cache *ca
 /* Of what this import accepted in another context: does it stay? */
 bool rib_import_keeps(enum rib_import policy, const struct rib_policy *written, const struct rib_import_context *ctx,
 		      const struct prefix *p);
+/* May a peer that is trusted with it have packets to this prefix discarded (RFC 7999)? One address of the cluster, and none
+ * of ours. */
+bool rib_import_may_discard(const struct rib_import_context *ctx, const struct prefix *p);
+
 /* Whom a session is with: someone outside, inside, or a client of ours as a route reflector. */
 enum rib_audience { RIB_TO_EXTERNAL, RIB_TO_INTERNAL, RIB_TO_CLIENT };
 /* May the path (NULL: there is none) be told to such a session? RIB_EXPORT_WRITTEN: may a written policy be asked at

@@ -350,19 +350,19 @@ static uint32_t link_of(const struct rib_source *s, const struct bgp_attrs *a)
 	return addr_is_link_local(&a->next_hop) ? s->ifindex : 0;
 }
 
-static bool is_tracked(const struct rib *r, const struct rib_source *s)
+static bool is_tracked(const struct rib *r, const struct rib_source *s, const struct bgp_attrs *a)
 {
-	return r->nexthops && s->kind != RIB_SOURCE_LOCAL;
+	return r->nexthops && s->kind != RIB_SOURCE_LOCAL && !addr_is_zero(&a->next_hop); /* zero: it is discarded here */
 }
 
 static struct nexthop *next_hop_of(const struct rib *r, const struct rib_source *s, const struct bgp_attrs *a)
 {
-	return a && is_tracked(r, s) ? nexthop_find(r->nexthops, &a->next_hop, link_of(s, a)) : NULL;
+	return a && is_tracked(r, s, a) ? nexthop_find(r->nexthops, &a->next_hop, link_of(s, a)) : NULL;
 }
 
 static void hold_next_hop(struct rib *r, const struct rib_source *s, const struct bgp_attrs *a)
 {
-	if (is_tracked(r, s))
+	if (is_tracked(r, s, a))
 		nexthop_hold(r->nexthops, &a->next_hop, link_of(s, a));
 }
 

@@ -72,6 +72,8 @@ const struct command commands[] = {
 			   {"as_override", "AS override"},
 			   {"remove_private_as", "Remove private AS"},
 			   {"allow_own_as", "Own AS allowed"},
+			   {"graceful_shutdown", "Graceful shutdown"},
+			   {"blackhole", "Blackhole"},
 			   {"import", "Import policy"},
 			   {"export", "Export policy"},
 			   {"received", "Routes received"},

@@ -107,6 +107,8 @@ static struct peer_ways ways_of(const struct conf_peer *c)
 				  .next_hop_self = c->next_hop_self,
 				  .as_override = c->as_override,
 				  .remove_private = c->remove_private_as,
+				  .draining = c->graceful_shutdown,
+				  .blackhole = c->blackhole,
 				  .allow_own_as = c->allow_own_as};
 }
 
@@ -192,6 +194,13 @@ static bool same_speaker(const struct daemon *d, const struct conf *next)
 	       d->conf->node.cluster_id == next->node.cluster_id;
 }
 
+static bool keeps(const struct daemon *d, const struct peer *peer, const struct prefix *prefix, const struct rib_path *p)
+{
+	bool discarded = addr_is_zero(&p->attrs->next_hop);
+	return rib_import_keeps(peer->import, peer->import_rules, &d->imports, prefix) &&
+	       (!discarded || rib_import_may_discard(&d->imports, prefix));
+}
+
 /* Takes out the paths that the imports let in before and refuse now; tells whether there were any. */
 static bool refilter(struct daemon *d)
 {
@@ -201,7 +210,7 @@ static bool refilter(struct daemon *d)
 		struct rib_path *p = e ? &e->path : NULL;
 		while (p) {
 			const struct peer *peer = p->source->owner;
-			bool refused = peer && !rib_import_keeps(peer->import, peer->import_rules, &d->imports, &e->prefix);
+			bool refused = peer && !keeps(d, peer, &e->prefix, p);
 			struct rib_source *source = p->source;
 			p = rib_path_next(d->rib, p);
 			if (refused) {
@@ -217,7 +226,12 @@ static bool refilter(struct daemon *d)
 static bool same_ways_out(const struct conf_peer *a, const struct conf_peer *b)
 {
 	return a->next_hop_self == b->next_hop_self && a->as_override == b->as_override &&
-	       a->remove_private_as == b->remove_private_as;
+	       a->remove_private_as == b->remove_private_as && a->graceful_shutdown == b->graceful_shutdown;
+}
+
+static bool same_ways_in(const struct conf_peer *a, const struct conf_peer *b)
+{
+	return a->allow_own_as == b->allow_own_as && a->blackhole == b->blackhole && a->graceful_shutdown == b->graceful_shutdown;
 }
 
 /* Changes what can change under a session. False: it takes a new one, since the peer would have to repeat what was
@@ -228,7 +242,7 @@ static bool adjust(struct peer *p, const struct conf *was, const struct conf *wi
 	const struct policies *policies = &p->daemon->policies;
 	const struct rib_policy *import = policies_find(policies, to->import_policy);
 	const struct rib_policy *export = policies_find(policies, to->export_policy);
-	bool import_changed = from->import != to->import || p->import_rules != import || from->allow_own_as != to->allow_own_as;
+	bool import_changed = from->import != to->import || p->import_rules != import || !same_ways_in(from, to);
 	bool export_changed = from->export != to->export || p->export_rules != export || !same_ways_out(from, to);
 	bool more = lets_in_more(was, will, to->import) || (import_changed && to->import != CONF_POLICY_NONE);
 	bool up = bgp_session_slot(&p->session) != BGP_SLOTS;

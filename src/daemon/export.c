@@ -25,7 +25,7 @@ static enum rib_audience audience(const struct peer *p)
 
 static bool same_ways(const struct bgp_export *a, const struct bgp_export *b)
 {
-	return a->own_next_hop == b->own_next_hop && a->as_override == b->as_override &&
+	return a->own_next_hop == b->own_next_hop && a->as_override == b->as_override && a->draining == b->draining &&
 	       a->remove_private == b->remove_private && a->peer_asn == b->peer_asn && a->cluster_id == b->cluster_id;
 }
 
@@ -110,17 +110,19 @@ static struct bgp_export words_for(const struct peer *p)
 {
 	const struct peer_ways *w = &p->ways;
 	bool rewrites = !p->ibgp && (w->as_override || w->remove_private);
-	return (struct bgp_export) {.ibgp = p->ibgp,
-				   .as4 = p->as4,
-				   .local_asn = p->session.params.local_asn,
-				   .otc = bgp_otc_on_export(p->role, p->session.params.local_asn),
-				   .own_next_hop = p->ibgp && w->next_hop_self,
-				   .as_override = !p->ibgp && w->as_override,
-				   .remove_private = !p->ibgp && w->remove_private,
-				   .peer_asn = rewrites ? p->remote_asn : 0,
-				   .cluster_id = p->ibgp ? p->daemon->cluster_id : 0,
-				   .v6_next_hop = p->session.v6_next_hop,
-				   .link_local_self = p->local_link_local};
+	return (struct bgp_export){
+		.ibgp = p->ibgp,
+		.as4 = p->as4,
+		.local_asn = p->session.params.local_asn,
+		.otc = bgp_otc_on_export(p->role, p->session.params.local_asn),
+		.own_next_hop = p->ibgp && w->next_hop_self,
+		.as_override = !p->ibgp && w->as_override,
+		.remove_private = !p->ibgp && w->remove_private,
+		.draining = w->draining,
+		.peer_asn = rewrites ? p->remote_asn : 0,
+		.cluster_id = p->ibgp ? p->daemon->cluster_id : 0,
+		.link_local_self = p->local_link_local,
+	};
 }
 
 void export_join(struct peer *p)

@@ -18,6 +18,7 @@
 #include "src/base/utf8.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/export.h"
+#include "src/daemon/import.h"
 #include "src/daemon/limits_io.h"
 #include "src/daemon/nexthop_io.h"
 #include "src/daemon/listen_io.h"
@@ -219,6 +220,7 @@ static void take_announced(struct peer *p, struct bgp_nlri nlri, struct bgp_attr
 {
 	struct rib *rib = p->daemon->rib;
 	struct rib_policy_cache cache = {0};
+	struct import_memo memo = {0};
 	struct bgp_attrs *kept;
 	struct prefix prefix;
 	unsigned skipped = 0, beyond = 0;
@@ -226,7 +228,7 @@ static void take_announced(struct peer *p, struct bgp_nlri nlri, struct bgp_attr
 	struct bgp_attrs *attrs = brought && !leak && !leads_back(p, brought) ? marked(p, brought) : NULL;
 	while (bgp_nlri_next(&nlri, &prefix, &skipped)) {
 		p->count.prefixes_in++;
-		if (attrs && import(p, &cache, &prefix, attrs, &kept)) {
+		if (attrs && import(p, &cache, &prefix, attrs, &kept) && import_finish(p, &memo, &prefix, &kept)) {
 			if (rib_announce_path(rib, p->source, &prefix, nlri.path_id, kept, now))
 				continue;
 			beyond++;
@@ -235,6 +237,7 @@ static void take_announced(struct peer *p, struct bgp_nlri nlri, struct bgp_attr
 		p->count.leaks += leak;
 		rib_withdraw_path(rib, p->source, &prefix, nlri.path_id);
 	}
+	import_memo_fini(&memo);
 	rib_policy_cache_fini(&cache);
 	bgp_attrs_unref(attrs);
 	if (skipped)

@@ -30,6 +30,8 @@ struct peer_conn {
 struct peer_ways {
 	bool client;                      /* of ours as a route reflector, RFC 4456 */
 	bool next_hop_self, as_override, remove_private; /* see struct bgp_export */
+	bool draining;                    /* everybody is to prefer other ways than over this peer, RFC 8326 */
+	bool blackhole;                   /* it may ask us to discard packets, RFC 7999 */
 	uint8_t allow_own_as;             /* how often an AS of ours may stand in a path that comes in */
 };
 

@@ -344,7 +344,9 @@ static void put_ways(const struct peer *p, struct json_object *row)
 	} ways[] = {{"route_reflector_client", p->ways.client},
 		    {"next_hop_self", p->ways.next_hop_self},
 		    {"as_override", p->ways.as_override},
-		    {"remove_private_as", p->ways.remove_private}};
+		    {"remove_private_as", p->ways.remove_private},
+		    {"graceful_shutdown", p->ways.draining},
+		    {"blackhole", p->ways.blackhole}};
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
 		if (ways[i].set)
 			json_object_object_add(row, ways[i].key, json_object_new_boolean(true));
@@ -469,11 +471,10 @@ static struct json_object *path_row(const struct daemon *d, const struct rib_ent
 	static const char *const origins[] = {"IGP", "EGP", "?"};
 	char text[1024], prefix[PREFIX_TEXT_MAX];
 	struct json_object *row = json_object_new_object();
-	bool local = p->source->kind == RIB_SOURCE_LOCAL;
 	put(row, "prefix", prefix_format(&e->prefix, prefix));
 	put(row, "mark", p->flags & RIB_PATH_BEST ? "*" : p->flags & RIB_PATH_USED ? "+" : "");
 	json_object_object_add(row, "best", json_object_new_boolean(p->flags & RIB_PATH_BEST));
-	put(row, "next_hop", local ? "blackhole" : addr_format(&p->attrs->next_hop, text));
+	put(row, "next_hop", addr_is_zero(&p->attrs->next_hop) ? "blackhole" : addr_format(&p->attrs->next_hop, text));
 	put(row, "source", source_name(p));
 	if (has_path_id(e, p))
 		put_number(row, "path_id", p->path_id);

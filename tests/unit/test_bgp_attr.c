@@ -316,6 +316,19 @@ START_TEST(reflected_routes_tell_their_way)
 }
 END_TEST
 
+/* RFC 8326, as the one who asks. */
+START_TEST(a_drained_peer_is_asked_to_look_elsewhere)
+{
+	struct bgp_export e = session(E4);
+	e.draining = true;
+	check_told(E4, "O P N", E4, &e, "0 [64500 64496] 10.0.0.2 - 0 8/c0=ffff0000");
+	check_told(E4, "O P N c0 08 08 fbf00001 fbf00002", E4, &e, "0 [64500 64496] 10.0.0.2 - 0 8/c0=ffff0000fbf00001fbf00002");
+	check_told(I4, "O P N c0 08 08 fbf00001 ffff0000", E4, &e, "0 [64500 64496] 10.0.0.2 - 0 8/c0=fbf00001ffff0000");
+	e.ibgp = true;
+	check_told(E4, "O P N", I4, &e, "0 [64496] 10.0.0.1 - 0 8/c0=ffff0000");
+}
+END_TEST
+
 START_TEST(a_cluster_knows_its_routes)
 {
 	struct bgp_attrs *a = set_of(I4, "O P N 80 0a 08 0a0000fe 0a0000fd"), *none = set_of(I4, "O P N");
@@ -342,6 +355,7 @@ int main(void)
 	tcase_add_loop_test(t, sessions_have_the_path_their_way, 0, ROW_COUNT(paths));
 	tcase_add_test(t, a_private_peer_finds_itself);
 	tcase_add_loop_test(t, reflected_routes_tell_their_way, 0, ROW_COUNT(reflections));
+	tcase_add_test(t, a_drained_peer_is_asked_to_look_elsewhere);
 	tcase_add_test(t, a_cluster_knows_its_routes);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

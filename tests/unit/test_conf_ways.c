@@ -50,6 +50,7 @@ static const struct {
 	{"asn: 64701, as-override: true", "peers[0].as-override", "only for an external peer"},
 	{"asn: internal, remove-private-as: true", "peers[0].remove-private-as", "only for an external peer"},
 	{"asn: 6, local-as: 6, remove-private-as: true", "peers[0].remove-private-as", "only for an external peer"},
+	{"asn: 6, blackhole: maybe", "peers[0].blackhole", "true or false"},
 	{"asn: 6, allowas-in: 1", "peers[0].allowas-in", "did you mean peers[].allow-own-as?"},
 	{"asn: 6, rr-client: true", "peers[0].rr-client", "did you mean peers[].route-reflector-client?"},
 };
@@ -68,6 +69,18 @@ START_TEST(mistakes_are_named)
 }
 END_TEST
 
+START_TEST(a_blackhole_needs_the_cluster)
+{
+	static const char text[] = "node: {name: n1, asn: 64701}\npeers:\n  - {address: 10.0.0.1, asn: 6, import: all, blackhole: true}\n";
+	struct conf_errors errors = {0};
+	ck_assert_ptr_null(conf_load_text(text, strlen(text), "host", &errors));
+	ck_assert_uint_eq(errors.count, 1);
+	ck_assert_str_eq(errors.at[0].path, "peers[0].blackhole");
+	ck_assert(strstr(errors.at[0].text, "needs pods.cluster-cidrs") != NULL);
+	conf_errors_fini(&errors);
+}
+END_TEST
+
 /* What needs a new session, and what can change under one. */
 START_TEST(some_settings_make_another_session)
 {
@@ -77,6 +90,7 @@ START_TEST(some_settings_make_another_session)
 	} changes[] = {
 		{"local-as: 5", false}, {"allow-own-as: 1", true}, {"as-override: true", true},
 		{"remove-private-as: true", true}, {"next-hop-self: true", true},
+		{"graceful-shutdown: true", true}, {"blackhole: true", true},
 	};
 	struct conf *a = load("  - {address: 10.0.0.1, asn: 6}\n");
 	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
@@ -102,6 +116,7 @@ int main(void)
 	suite_add_tcase(suite, t);
 	tcase_add_test(t, values_arrive);
 	tcase_add_loop_test(t, mistakes_are_named, 0, (int)(sizeof bad / sizeof *bad));
+	tcase_add_test(t, a_blackhole_needs_the_cluster);
 	tcase_add_test(t, some_settings_make_another_session);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -472,6 +472,55 @@ START_TEST(policies)
 }
 END_TEST
 
+/* RFC 7999: one address of the cluster, and none of ours. */
+START_TEST(what_a_peer_may_have_discarded)
+{
+	struct prefix own = prefix_make_v4(0x0af40700, 24), cluster = prefix_make_v4(0x0af40000, 16), p;
+	struct rib_import_context ctx = {&own, &cluster, 1, 1}, nothing = {0};
+	static const struct {
+		const char *prefix;
+		bool may;
+	} wants[] = {
+		{"10.244.8.1/32", true},  {"10.244.8.0/31", false}, {"10.244.8.0/24", false}, {"10.244.7.1/32", false},
+		{"192.0.2.1/32", false}, {"fd00::1/128", false},   {"0.0.0.0/0", false},
+	};
+	for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
+		ck_assert_int_eq(prefix_parse(wants[i].prefix, &p), PREFIX_OK);
+		ck_assert_msg(rib_import_may_discard(&ctx, &p) == wants[i].may, "%s", wants[i].prefix);
+		ck_assert(!rib_import_may_discard(&nothing, &p));
+	}
+}
+END_TEST
+
+/* A learned path with our own next hop is a blackhole in the kernel, and another one beside it does not change that. */
+START_TEST(discarded_routes_are_blackholes)
+{
+	struct how a = {"a", "10.0.0.1", EXT}, b = {"b", "10.0.0.2", EXT};
+	struct rib_source *sources[] = {make_source(&a), make_source(&b)};
+	struct bgp_attrs *plain = make_attrs(&a);
+	struct bgp_attrs *discard = bgp_attrs_edit(plain, &(struct bgp_attr_edit){.has_next_hop = true});
+	struct prefix p = prefix_make_v4(0x0af40801, 32);
+	struct nhset_table t;
+	nhset_table_init(&t);
+	rib_announce(rib, sources[0], &p, discard, now);
+	rib_announce(rib, sources[1], &p, plain, now);
+	struct rib_entry *e = rib_find(rib, &p);
+	struct nhset *s = nhset_choose(&t, rib, e);
+	ck_assert_uint_eq(s->count, addr_is_zero(&rib_best(e)->attrs->next_hop) ? 0 : 1);
+	nhset_unref(s);
+	rib_withdraw(rib, sources[1], &p);
+	s = nhset_choose(&t, rib, rib_find(rib, &p));
+	ck_assert_uint_eq(s->count, 0);
+	nhset_unref(s);
+	rib_withdraw(rib, sources[0], &p);
+	nhset_table_fini(&t);
+	bgp_attrs_unref(plain);
+	bgp_attrs_unref(discard);
+	rib_source_free(sources[0]);
+	rib_source_free(sources[1]);
+}
+END_TEST
+
 START_TEST(export_policies)
 {
 	struct rib_source *local = rib_source_new(rib, &(struct rib_source){.kind = RIB_SOURCE_LOCAL});
@@ -576,6 +625,8 @@ int main(void)
 	tcase_add_test(t, many_prefixes);
 	tcase_add_test(t, policies);
 	tcase_add_test(t, export_policies);
+	tcase_add_test(t, what_a_peer_may_have_discarded);
+	tcase_add_test(t, discarded_routes_are_blackholes);
 	tcase_add_test(t, next_hop_sets_are_shared);
 	tcase_add_test(t, next_hop_sets_know_weight_and_link);
 	suite_add_tcase(s, t);
