@@ -1,5 +1,7 @@
 #include "src/daemon/own_next_hops_io.h"
 
+#include <net/if.h>
+
 #include "bgp/update.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
@@ -50,7 +52,7 @@ void own_next_hops_learn(struct peer *p)
 	const struct conf *c = p->daemon->conf;
 	bool on_link = !addr_is_v4(&p->local_address) && addr_is_link_local(&p->local_address);
 	struct local_link link;
-	local_link_of(&p->local_address, p->link.interface ? p->ifindex : 0, &link);
+	local_link_of(&p->local_address, p->link.interface ? if_nametoindex(p->link.interface) : 0, &link);
 	p->ifindex = link.ifindex;
 	if (on_link)
 		offer_on_link(p, &link);

@@ -496,13 +496,11 @@ static void conn_adopt(struct peer *p, enum bgp_slot slot, int fd)
 	ev_io_set(&c->writer, fd, EV_WRITE);
 }
 
-/* Is there somewhere to connect to? Otherwise why not, in buf. */
-static bool has_place(struct peer *p, char *buf, size_t cap)
+bool peer_has_place(const struct peer *p, char *buf, size_t cap)
 {
 	if (!p->link.interface)
 		return true;
-	p->ifindex = if_nametoindex(p->link.interface);
-	if (!p->ifindex)
+	if (!if_nametoindex(p->link.interface))
 		snprintf(buf, cap, "there is no interface %s (waiting for it)", p->link.interface);
 	else if (addr_is_zero(&p->address))
 		router_adverts_explain(p->daemon->router_adverts, p, buf, cap);
@@ -515,10 +513,12 @@ static void open_connection(struct peer *p)
 {
 	struct sockaddr_storage ss;
 	char why[160];
-	if (!has_place(p, why, sizeof why)) {
+	if (!peer_has_place(p, why, sizeof why)) {
 		lost(p, BGP_OUT, why);
 		return;
 	}
+	if (p->link.interface)
+		p->ifindex = if_nametoindex(p->link.interface);
 	socklen_t len = sockaddr_make(&ss, &p->address, p->port);
 	sockaddr_set_scope(&ss, p->ifindex);
 	int fd = transport_socket(p);

@@ -109,6 +109,8 @@ void peer_set_link(struct peer *p, const char *interface, bool unnumbered);
 /* "10.0.7.254", "fe80::1%eth0" or, while the address is not known, "eth0", into buf. */
 enum { PEER_PLACE_MAX = ADDR_TEXT_MAX + 20 };
 const char *peer_place(const struct peer *p, char buf[PEER_PLACE_MAX]);
+/* Is there somewhere to connect to? Otherwise what is waited for, in buf. */
+bool peer_has_place(const struct peer *p, char *buf, size_t cap);
 /* It has a connection on which more was said than hello. */
 bool peer_is_busy(const struct peer *p);
 /* An unnumbered peer's address is another one now (zero: not known): what connections there are end with these words. */

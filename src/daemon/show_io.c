@@ -233,6 +233,8 @@ static void put_info(const struct peer *p, struct json_object *row, enum bgp_sta
 	}
 	if (state == BGP_ESTABLISHED)
 		put(row, "info", limits_note(p));
+	else if (!*p->stopped && !*p->transport.fault && !peer_has_place(p, text, sizeof text))
+		put(row, "info", text);
 	else
 		put(row, "info", error ? error : p->session.params.passive ? "waiting for the peer to connect" : "connecting");
 }
