@@ -52,9 +52,10 @@ static int by_peer_name(const void *va, const void *vb)
 	return c ? c : by_index(a, b);
 }
 
-static const char *interface_of(const struct placed_peer *p)
+/* What tells two peers with one address apart; never both are given. */
+static const char *link_of(const struct placed_peer *p)
 {
-	return p->peer->interface ? p->peer->interface : "";
+	return p->peer->interface ? p->peer->interface : p->peer->device ? p->peer->device : "";
 }
 
 static int by_peer_address(const void *va, const void *vb)
@@ -62,7 +63,7 @@ static int by_peer_address(const void *va, const void *vb)
 	const struct placed_peer *a = va, *b = vb;
 	int c = addr_cmp(&a->peer->address, &b->peer->address);
 	if (!c)
-		c = strcmp(interface_of(a), interface_of(b));
+		c = strcmp(link_of(a), link_of(b));
 	return c ? c : by_index(a, b);
 }
 
@@ -82,7 +83,7 @@ static bool same_name(const struct placed_peer *a, const struct placed_peer *b)
  * be on every link. */
 static bool same_place(const struct placed_peer *a, const struct placed_peer *b)
 {
-	return addr_eq(&a->peer->address, &b->peer->address) && strcmp(interface_of(a), interface_of(b)) == 0 &&
+	return addr_eq(&a->peer->address, &b->peer->address) && strcmp(link_of(a), link_of(b)) == 0 &&
 	       (!addr_is_zero(&a->peer->address) || a->peer->interface);
 }
 
@@ -180,6 +181,21 @@ static void check_ttl(const struct check *k, const struct placed_peer *p)
 			   "not for a peer on this very link, where no packet goes further than one hop");
 }
 
+static void check_transport(const struct check *k, const struct placed_peer *p)
+{
+	const struct conf_peer *c = p->peer;
+	if (c->interface && c->device)
+		peer_error(k, p, "device", "not for a peer that is known by its interface, which says it already");
+	if (addr_is_zero(&c->source))
+		return;
+	if (addr_is_link_local(&c->source) && !addr_is_v4(&c->source))
+		peer_error(k, p, "source", "a link-local address cannot be given here; interface or device says which one is meant");
+	else if (!addr_is_zero(&c->address) && addr_is_v4(&c->source) != addr_is_v4(&c->address))
+		peer_error(k, p, "source", "not of the peer's address family");
+	else if (addr_eq(&c->source, &c->address))
+		peer_error(k, p, "source", "this is the peer's own address");
+}
+
 static void check_role(const struct check *k, const struct placed_peer *p)
 {
 	if (p->peer->role && is_internal(k->conf, p->peer))
@@ -259,6 +275,7 @@ static void check_peer(const struct check *k, const struct placed_peer *p)
 		peer_error(k, p, "asn", "missing, expected an AS number, external or internal");
 	check_policy(k, p);
 	check_ttl(k, p);
+	check_transport(k, p);
 	check_role(k, p);
 	check_side(k, p);
 	check_blackhole(k, p);
@@ -317,6 +334,7 @@ bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b)
 	       a->asn_kind == b->asn_kind &&
 	       a->asn == b->asn && a->passive == b->passive && a->port == b->port && a->hold_time_s == b->hold_time_s &&
 	       a->ipv4 == b->ipv4 && a->ipv6 == b->ipv6 && same_text(a->password, b->password) && a->ttl_security == b->ttl_security &&
-	       a->multihop == b->multihop && a->role == b->role && a->role_strict == b->role_strict && a->local_as == b->local_as &&
+	       a->multihop == b->multihop && addr_eq(&a->source, &b->source) && same_text(a->device, b->device) &&
+	       a->tcp_mss == b->tcp_mss && a->role == b->role && a->role_strict == b->role_strict && a->local_as == b->local_as &&
 	       a->route_reflector_client == b->route_reflector_client && a->add_path.receive == b->add_path.receive && a->add_path.send == b->add_path.send;
 }

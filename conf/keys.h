@@ -25,6 +25,7 @@ enum conf_key_type {
 	CONF_KEY_ROUTER_ID,
 	CONF_KEY_PEER_ADDRESS, /* where it is link-local with its interface: fe80::1%eth0 */
 	CONF_KEY_INTERFACE,
+	CONF_KEY_ADDRESS,
 	CONF_KEY_ADDRESSES,
 	CONF_KEY_PREFIXES,
 	CONF_KEY_PEER_ASN,

@@ -265,10 +265,10 @@ struct conf *conf_load_text(const char *text, size_t len, const char *hostname, 
 const char *conf_peer_place(const struct conf_peer *p, char buf[CONF_PLACE_MAX])
 {
 	char address[ADDR_TEXT_MAX];
-	const char *where = p->interface ? p->interface : "";
+	const char *link = p->interface ? p->interface : p->device;
 	bool unnumbered = p->interface && addr_is_zero(&p->address);
 	snprintf(buf, CONF_PLACE_MAX, "%s%s%s", unnumbered ? "" : addr_format(&p->address, address),
-		 p->interface && !unnumbered ? "%" : "", where);
+		 link && !unnumbered ? "%" : "", link ? link : "");
 	return buf;
 }
 
@@ -280,6 +280,7 @@ static void free_peer(struct conf_peer *p)
 	free(p->password_file);
 	free(p->name);
 	free(p->interface);
+	free(p->device);
 	free(p->import_policy);
 	free(p->export_policy);
 }

@@ -227,6 +227,13 @@ bool conf_address(const struct value *v, struct addr *out)
 	return true;
 }
 
+static void set_address(const struct value *v)
+{
+	struct addr a;
+	if (conf_address(v, &a))
+		*(struct addr *)v->field = a;
+}
+
 /* As the kernel has it, and without %, which means something to it and to us. */
 static bool interface_ok(const char *name)
 {
@@ -489,6 +496,7 @@ static void (*const setters[])(const struct value *v) = {
     [CONF_KEY_SECONDS] = set_seconds,	[CONF_KEY_NAME] = set_name,
     [CONF_KEY_PATH] = set_path,		[CONF_KEY_ROUTER_ID] = set_router_id,
     [CONF_KEY_PEER_ADDRESS] = set_peer_address, [CONF_KEY_INTERFACE] = set_interface,
+    [CONF_KEY_ADDRESS] = set_address,
     [CONF_KEY_ADDRESSES] = set_addresses,
     [CONF_KEY_PREFIXES] = set_prefixes, [CONF_KEY_PEER_ASN] = set_peer_asn,
     [CONF_KEY_FAMILIES] = set_families, [CONF_KEY_IMPORT] = set_import,

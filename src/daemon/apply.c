@@ -156,7 +156,9 @@ static void new_peer(struct daemon *d, const struct conf *c, const struct conf_p
 	p->limits = limits_of(cp);
 	peer_set_link(p, cp->interface, cp->interface && addr_is_zero(&cp->address));
 	p->send_paths = cp->add_path.send;
-	transport_set(&p->transport, cp->password, cp->ttl_security, cp->multihop);
+	const struct transport_options way = {.password = cp->password, .ttl_security = cp->ttl_security, .multihop = cp->multihop,
+					      .source = cp->source, .device = cp->device, .mss = cp->tcp_mss};
+	transport_set(&p->transport, &way);
 	listener_update(d->listener);
 	peer_start(p);
 }

@@ -1,8 +1,10 @@
-/* The BGP port: accepts connections, hands each to the peer with that address, turns others away. A port that is
+/* The BGP port: accepts connections, hands each to the peer with that address, turns others away. Peers that name a device
+ * have a listening socket for it, which only takes what comes over it. A port that is
  * taken is reported with the program that holds it and tried again until it is free; sessions that we open
  * work meanwhile.
  */
 #pragma once
+#include <stdbool.h>
 
 struct daemon;
 struct listener;
@@ -16,6 +18,6 @@ void listener_free(struct listener *l); /* NULL is fine */
 void listener_update(struct listener *l);
 /* A peer goes: its password is taken off the socket. */
 void listener_forget(struct listener *l, struct peer *p);
-/* "port 179", or what is wrong. Valid until the next call. */
-const char *listener_text(const struct listener *l);
-int listener_failed(const struct listener *l);
+/* "port 179", "port 179; port 179 on eth1", or what is wrong. Valid until the next call. */
+const char *listener_text(struct listener *l);
+bool listener_failed(const struct listener *l);

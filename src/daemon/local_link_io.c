@@ -43,3 +43,16 @@ void local_link_of(const struct addr *local, uint32_t ifindex, struct local_link
 		out->ifindex = if_nametoindex(name);
 	freeifaddrs(all);
 }
+
+uint32_t local_link_on(const char *device, const struct addr *local)
+{
+	struct ifaddrs *all;
+	struct addr a;
+	bool has = false;
+	if (!*device || getifaddrs(&all) < 0)
+		return 0;
+	for (const struct ifaddrs *i = all; i && !has; i = i->ifa_next)
+		has = strcmp(i->ifa_name, device) == 0 && read_address(i, &a) && addr_eq(&a, local);
+	freeifaddrs(all);
+	return has ? if_nametoindex(device) : 0;
+}

@@ -52,7 +52,9 @@ void own_next_hops_learn(struct peer *p)
 	const struct conf *c = p->daemon->conf;
 	bool on_link = !addr_is_v4(&p->local_address) && addr_is_link_local(&p->local_address);
 	struct local_link link;
-	local_link_of(&p->local_address, p->link.interface ? if_nametoindex(p->link.interface) : 0, &link);
+	/* one address may be on several devices: the peer's own comes first */
+	uint32_t on = p->link.interface ? if_nametoindex(p->link.interface) : local_link_on(p->transport.device, &p->local_address);
+	local_link_of(&p->local_address, on, &link);
 	p->ifindex = link.ifindex;
 	if (on_link)
 		offer_on_link(p, &link);

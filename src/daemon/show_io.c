@@ -316,11 +316,18 @@ static void put_peer_asn(const struct peer *p, struct json_object *row)
 /* That there is a password, and nothing else of it. */
 static void put_transport(const struct peer *p, struct json_object *row)
 {
+	char text[ADDR_TEXT_MAX];
 	json_object_object_add(row, "password", json_object_new_boolean(*p->transport.password));
 	if (p->transport.ttl_security)
 		put_number(row, "ttl_security", p->transport.ttl_security);
 	if (p->transport.multihop)
 		put_number(row, "multihop", p->transport.multihop);
+	if (!addr_is_zero(&p->transport.source))
+		put(row, "source", addr_format(&p->transport.source, text));
+	if (*p->transport.device)
+		put(row, "device", p->transport.device);
+	if (p->transport.mss)
+		put_number(row, "tcp_mss", p->transport.mss);
 }
 
 /* RFC 9234: ours, and what the peer says of itself. */

@@ -21,11 +21,14 @@ enum {
 	NOTE_MS = 150000, /* a dropped packet explains a missing session this long: others call every 120 s at the most */
 };
 
-void transport_set(struct transport *t, const char *password, uint8_t ttl_security, uint8_t multihop)
+void transport_set(struct transport *t, const struct transport_options *o)
 {
-	snprintf(t->password, sizeof t->password, "%s", password ? password : "");
-	t->ttl_security = ttl_security;
-	t->multihop = multihop;
+	snprintf(t->password, sizeof t->password, "%s", o->password ? o->password : "");
+	snprintf(t->device, sizeof t->device, "%s", o->device ? o->device : "");
+	t->ttl_security = o->ttl_security;
+	t->multihop = o->multihop;
+	t->source = o->source;
+	t->mss = o->mss;
 }
 
 void transport_clear(struct transport *t)
@@ -112,7 +115,36 @@ static bool set_options(struct transport *t, const struct addr *a, int fd)
 		snprintf(t->fault, sizeof t->fault, "the TTL cannot be set: %s", strerror(errno));
 		return false;
 	}
+	if (t->mss && set_int(fd, IPPROTO_TCP, TCP_MAXSEG, t->mss) < 0) {
+		snprintf(t->fault, sizeof t->fault, "tcp-mss cannot be set: %s", strerror(errno));
+		return false;
+	}
 	return true;
+}
+
+int transport_bind_device(int fd, const char *device)
+{
+	return *device ? setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, (socklen_t)strlen(device) + 1) : 0;
+}
+
+/* Where the connection starts. False: fault says why. */
+static bool set_start(struct transport *t, int fd)
+{
+	struct sockaddr_storage ss;
+	char text[ADDR_TEXT_MAX];
+	if (transport_bind_device(fd, t->device) < 0) {
+		snprintf(t->fault, sizeof t->fault, errno == ENODEV ? "there is no device %s (waiting for it)" :
+			 "the connection cannot be tied to device %s", t->device);
+		return false;
+	}
+	if (addr_is_zero(&t->source) || bind(fd, (struct sockaddr *)&ss, sockaddr_make(&ss, &t->source, 0)) == 0)
+		return true;
+	if (errno == EADDRNOTAVAIL)
+		snprintf(t->fault, sizeof t->fault, "source: %s is not an address of this host%s%s (waiting for it)",
+			 addr_format(&t->source, text), *t->device ? " on " : "", t->device);
+	else
+		snprintf(t->fault, sizeof t->fault, "source: %s: %s", addr_format(&t->source, text), strerror(errno));
+	return false;
 }
 
 int transport_socket(struct peer *p)
@@ -124,7 +156,7 @@ int transport_socket(struct peer *p)
 	int fd = socket(addr_is_v4(&p->address) ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		snprintf(t->fault, sizeof t->fault, "no socket: %s", strerror(errno));
-	else if (set_options(t, &p->address, fd))
+	else if (set_start(t, fd) && set_options(t, &p->address, fd))
 		return fd;
 	if (fd >= 0)
 		close(fd);
@@ -192,10 +224,27 @@ static bool first_packet_fits(struct transport *t, int fd)
 	return false;
 }
 
+static bool came_to_source(struct transport *t, int fd)
+{
+	struct sockaddr_storage ss = {0};
+	socklen_t len = sizeof ss;
+	struct addr local = {{0}};
+	char came[ADDR_TEXT_MAX], source[ADDR_TEXT_MAX];
+	if (addr_is_zero(&t->source))
+		return true;
+	if (getsockname(fd, (struct sockaddr *)&ss, &len) == 0)
+		sockaddr_read(&ss, &local, NULL);
+	if (addr_eq(&local, &t->source))
+		return true;
+	snprintf(t->refused, sizeof t->refused, "it came to %s, and source: %s is our end", addr_format(&local, came),
+		 addr_format(&t->source, source));
+	return false;
+}
+
 bool transport_accept(struct peer *p, int fd)
 {
 	struct transport *t = &p->transport;
-	bool fits = first_packet_fits(t, fd);
+	bool fits = came_to_source(t, fd) && first_packet_fits(t, fd);
 	if (fits && set_options(t, &p->address, fd)) {
 		t->refused_at = (struct tick){0};
 		return true;
@@ -244,23 +293,39 @@ static void listener_password(int fd, struct peer *p)
 	t->listener_failed = true;
 }
 
-bool transport_listener_update(int fd, struct daemon *d)
+/* One socket listens for several peers: what the most modest of them wants, or the kernel's own (0) again. */
+static void listener_mss(int fd, const struct daemon *d, const char *device)
+{
+	uint16_t least = 0;
+	list_each(n, tmp, &d->peers) {
+		const struct transport *t = &container_of(n, struct peer, node)->transport;
+		if (strcmp(t->device, device) == 0 && t->mss && (!least || t->mss < least))
+			least = t->mss;
+	}
+	set_int(fd, IPPROTO_TCP, TCP_MAXSEG, least);
+}
+
+bool transport_listener_update(int fd, struct daemon *d, const char *device)
 {
 	bool all = true;
 	listener_ttl(fd, d);
+	listener_mss(fd, d, device);
 	list_each(n, tmp, &d->peers) {
 		struct peer *p = container_of(n, struct peer, node);
+		if (strcmp(p->transport.device, device) != 0)
+			continue;
 		listener_password(fd, p);
 		all &= !*p->transport.password || p->transport.on_listener;
 	}
 	return all;
 }
 
-void transport_listener_closed(struct daemon *d)
+void transport_listener_closed(struct daemon *d, const char *device)
 {
 	list_each(n, tmp, &d->peers) {
 		struct transport *t = &container_of(n, struct peer, node)->transport;
-		t->on_listener = t->listener_failed = false;
+		if (strcmp(t->device, device) == 0)
+			t->on_listener = t->listener_failed = false;
 	}
 }
 

@@ -1,6 +1,8 @@
 /* What protects a peer's TCP connections: a signature over every segment (TCP-MD5, RFC 2385) and the TTL of its packets
- * (GTSM, RFC 5082). The kernel does the work; this file sets the socket options on the connections that we open,
- * on those that are accepted, and on the listener, where they must be before anybody can connect.
+ * (GTSM, RFC 5082); and which way they go: from which address, over which device. The kernel does the work; this file
+ * sets the socket options on the connections that we open, on those that are accepted, and on the listening sockets,
+ * where they must be before anybody can connect. There is one of these for each device that peers name, and one for the
+ * others.
  *
  * Packets that do not fit are dropped by the kernel without a word to either side. It counts them, for the whole network
  * namespace; struct transport_watch sees the counters grow, and transport_note() says what that means for a
@@ -18,12 +20,24 @@ struct daemon;
 struct listener;
 struct peer;
 
-enum { TRANSPORT_PASSWORD_MAX = 80, TRANSPORT_COUNTERS = 4 };
+enum { TRANSPORT_PASSWORD_MAX = 80, TRANSPORT_DEVICE_MAX = 16, TRANSPORT_COUNTERS = 4 };
+
+/* What the operator wrote; zero or NULL: nothing. Borrowed. */
+struct transport_options {
+	const char *password;
+	uint8_t ttl_security, multihop; /* hops */
+	struct addr source;
+	const char *device;
+	uint16_t mss;
+};
 
 /* A peer's options; a part of struct peer. */
 struct transport {
 	char password[TRANSPORT_PASSWORD_MAX + 1]; /* "": none */
 	uint8_t ttl_security, multihop;            /* hops; 0: not set */
+	struct addr source;                        /* zero: any */
+	char device[TRANSPORT_DEVICE_MAX];         /* "": any */
+	uint16_t mss;                              /* 0: the kernel's */
 	bool on_listener, listener_failed; /* the listener has the password; would not take it */
 	char fault[128];           /* why the options cannot be set: the peer stays down. "": nothing */
 	char refused[128];         /* why the peer's last connection was not taken */
@@ -38,8 +52,7 @@ struct transport_watch {
 	struct tick grown_at[TRANSPORT_COUNTERS];
 };
 
-/* password may be NULL. */
-void transport_set(struct transport *t, const char *password, uint8_t ttl_security, uint8_t multihop);
+void transport_set(struct transport *t, const struct transport_options *o);
 /* Forgets the password. */
 void transport_clear(struct transport *t);
 
@@ -51,13 +64,15 @@ bool transport_accept(struct peer *p, int fd);
 
 /* Before listen(). */
 void transport_listener_init(int fd);
-/* Brings the options of a listener in line with the peers; false where a password could not be set (its peer's fault
- * says why), so that it is worth trying again. */
-bool transport_listener_update(int fd, struct daemon *d);
-/* The listener was closed, and all passwords went with it. */
-void transport_listener_closed(struct daemon *d);
-/* Takes p's password away from the listener. */
+/* Brings the options of a listening socket in line with the peers on device ("": those without one); false where a password
+ * could not be set (its peer's fault says why), so that it is worth trying again. */
+bool transport_listener_update(int fd, struct daemon *d, const char *device);
+/* It was closed, and the passwords of the peers on device went with it. */
+void transport_listener_closed(struct daemon *d, const char *device);
+/* Takes p's password away from its listening socket. */
 void transport_listener_forget(int fd, struct peer *p);
+/* Ties a socket to a device: 0, or -1 with errno. */
+int transport_bind_device(int fd, const char *device);
 
 /* Once a second: reads the counters and logs what is new about a peer. */
 void transport_watch(struct daemon *d, struct tick now);

@@ -95,6 +95,13 @@ static const struct bad bads[] = {
     {PEER("max-prefixes-action: warn"), {{4, 60, "peers[0].max-prefixes-action", "needs max-prefixes"}}},
     {PEER("max-prefixes: 1, max-prefixes-action: panic"), {{4, 77, "peers[0].max-prefixes-action", "expected restart, warn or stop"}}},
     {PEER("max-advertised: 0"), {{4, 55, "peers[0].max-advertised", "expected a number from 1"}}},
+    {PEER("source: 10.0.7.254"), {{4, 47, "peers[0].source", "the peer's own address"}}},
+    {PEER("source: \"fd00::1\""), {{4, 47, "peers[0].source", "not of the peer's address family"}}},
+    {PEER("source: \"fe80::1\""), {{4, 47, "peers[0].source", "a link-local address cannot be given here"}}},
+    {PEER("tcp-mss: 87"), {{4, 48, "peers[0].tcp-mss", "found \"87\", expected a number from 88 to 65495"}}},
+    {NODE "peers:\n  - {interface: eth0, asn: external, device: eth1}\n", {{4, 46, "peers[0].device", "not for a peer that is known by its interface"}}},
+    {NODE "peers: [{address: 10.0.0.2, asn: 6, device: a}, {address: 10.0.0.2, asn: 6, device: b}, {address: 10.0.0.2, asn: 6, device: a}]\n",
+     {{3, 99, "peers[2].address", "10.0.0.2%a is also the address of peers[0]"}}},
     {PEER("role: upstream"), {{4, 45, "peers[0].role", "found \"upstream\", expected provider, customer, peer, rs-server or rs-client"}}},
     {PEER("role-strict: true"), {{4, 52, "peers[0].role-strict", "needs role"}}},
     {NODE "peers:\n  - {address: 10.0.0.2, asn: internal, role: peer}\n", {{4, 46, "peers[0].role", "not for an internal peer"}}},
@@ -450,6 +457,7 @@ static const char every_key[] =
     "     hold-time: 1h, families: [ipv4], import: none, export: all, password-file: /etc/underlay/tor-a, ttl-security: 254}\n"
     "  - {name: rr, address: 10.0.7.253, asn: internal, hold-time: 0, import: all, export: none}\n"
     "  - {name: \"3\", address: 10.0.7.252, asn: 1, hold-time: 3000ms, export: pods, multihop: 255, role: rs-client, role-strict: true,\n"
+    "     source: 10.0.7.1, device: red, tcp-mss: 65495,\n"
     "     max-prefixes: 4294967295, max-prefixes-action: stop, max-advertised: 1}\n"
     "kernel: {install: false, table: 4294967295, metric: 1, protocol: 255, multipath: 64}\n"
     "control: {socket: /tmp/c}\n"
@@ -510,6 +518,10 @@ START_TEST(every_peer_key_reaches_its_field)
 	ck_assert(p[2].role_strict && !p[0].role_strict);
 	ck_assert_uint_eq(p[2].max_prefixes, 4294967295);
 	ck_assert_uint_eq(p[2].max_advertised, 1);
+	check_addr(&p[2].source, "10.0.7.1");
+	ck_assert_str_eq(p[2].device, "red");
+	ck_assert_uint_eq(p[2].tcp_mss, 65495);
+	ck_assert_ptr_null(p[0].device);
 	ck_assert_int_eq(p[2].max_prefixes_action, CONF_LIMIT_STOP);
 	ck_assert_int_eq(p[0].max_prefixes_action, CONF_LIMIT_RESTART);
 	conf_free(c);
@@ -819,6 +831,9 @@ START_TEST(peers_are_compared_by_their_settings)
 	    "name: a, address: 10.0.0.2, asn: 6, ttl-security: 1",
 	    "name: a, address: 10.0.0.2, asn: 6, multihop: 1",
 	    "name: a, interface: eth0, asn: 6",
+	    "name: a, address: 10.0.0.2, asn: 6, source: 10.0.0.1",
+	    "name: a, address: 10.0.0.2, asn: 6, device: eth0",
+	    "name: a, address: 10.0.0.2, asn: 6, tcp-mss: 1000",
 	    "name: a, address: 10.0.0.2, asn: 6, role: peer",
 	    "name: a, address: 10.0.0.2, asn: 6, add-path: {receive: true}",
 	    "name: a, address: 10.0.0.2, asn: 6, add-path: {send: 2}",
