@@ -1,7 +1,10 @@
 #include "rib/decision.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+enum { VALUE_MAX = 64 };
 
 /* A rule either gives each path a number, and the lowest stay, or says of two paths whether one rules the other
  * out. */
@@ -10,6 +13,8 @@ struct rule {
 	uint64_t (*key)(const struct rib_path *);
 	bool (*beats)(const struct rib_path *, const struct rib_path *);
 	bool tie_break; /* the paths that are left before the first of these are equally good for forwarding */
+	const char *than;                                      /* between the loser's value and the winner's */
+	void (*value)(const struct rib_path *, char[VALUE_MAX]); /* for people; NULL: the key */
 };
 
 static uint64_t not_local(const struct rib_path *p)
@@ -87,25 +92,88 @@ static uint64_t path_id(const struct rib_path *p)
 	return p->path_id;
 }
 
+/* --- what people read */
+
+static void number(uint64_t n, char buf[VALUE_MAX])
+{
+	snprintf(buf, VALUE_MAX, "%llu", (unsigned long long)n);
+}
+
+static void say_own(const struct rib_path *p, char buf[VALUE_MAX])
+{
+	snprintf(buf, VALUE_MAX, "%s", not_local(p) ? "learned" : "own");
+}
+
+static void say_weight(const struct rib_path *p, char buf[VALUE_MAX])
+{
+	number(p->attrs->weight, buf);
+}
+
+static void say_preference(const struct rib_path *p, char buf[VALUE_MAX])
+{
+	number(p->attrs->local_pref, buf);
+}
+
+static void say_origin(const struct rib_path *p, char buf[VALUE_MAX])
+{
+	static const char *const names[] = {
+		[BGP_ORIGIN_IGP] = "IGP", [BGP_ORIGIN_EGP] = "EGP", [BGP_ORIGIN_INCOMPLETE] = "incomplete"};
+	snprintf(buf, VALUE_MAX, "%s", names[p->attrs->origin]);
+}
+
+static void say_med(const struct rib_path *p, char buf[VALUE_MAX])
+{
+	number(p->attrs->med, buf);
+}
+
+static void say_internal(const struct rib_path *p, char buf[VALUE_MAX])
+{
+	snprintf(buf, VALUE_MAX, "%s", internal(p) ? "internal" : "external");
+}
+
+static void say_metric(const struct rib_path *p, char buf[VALUE_MAX])
+{
+	snprintf(buf, VALUE_MAX, "%s", nexthop_state_text((enum nexthop_state)p->metric));
+}
+
+static void say_router_id(const struct rib_path *p, char buf[VALUE_MAX])
+{
+	struct addr id = addr_from_v4((uint32_t)originator(p));
+	addr_format(&id, buf);
+}
+
+static void say_address(const struct rib_path *p, char buf[VALUE_MAX])
+{
+	addr_format(&p->source->addr, buf);
+}
+
+static void say_life(const struct rib_path *p, char buf[VALUE_MAX])
+{
+	number(p->source->id, buf);
+}
+
+/* --- the rules */
+
 enum { UNREACHABLE = 1, FIRST_RULE };
 
 static const struct rule rules[] = {
-	{"", NULL, NULL, false},
-	[UNREACHABLE] = {"next hop unreachable", NULL, NULL, false}, /* not a comparison: see drop_unreachable() */
-	{"own route", not_local, NULL, false},
-	{"weight", low_weight, NULL, false},
-	{"local preference", low_preference, NULL, false},
-	{"AS path length", path_length, NULL, false},
-	{"origin", origin, NULL, false},
-	{"MED", NULL, lower_med, false},
-	{"external over internal", internal, NULL, false},
-	{"next-hop metric", next_hop_metric, NULL, false},
-	{"oldest path", youth, NULL, true},
-	{"router ID", originator, NULL, true},
-	{"cluster list length", cluster_length, NULL, true},
-	{"peer address", NULL, lower_address, true},
-	{"newer session wins", former_life, NULL, true},
-	{"path ID", path_id, NULL, true},
+	{"", NULL, NULL, false, NULL, NULL},
+	/* not a comparison: see drop_unreachable() */
+	[UNREACHABLE] = {"next hop unreachable", NULL, NULL, false, NULL, NULL},
+	{"own route", not_local, NULL, false, ", not ", say_own},
+	{"weight", low_weight, NULL, false, " < ", say_weight},
+	{"local preference", low_preference, NULL, false, " < ", say_preference},
+	{"AS path length", path_length, NULL, false, " > ", NULL},
+	{"origin", origin, NULL, false, ", not ", say_origin},
+	{"MED", NULL, lower_med, false, " > ", say_med},
+	{"external over internal", internal, NULL, false, ", not ", say_internal},
+	{"next-hop metric", next_hop_metric, NULL, false, ", not ", say_metric},
+	{"oldest path", youth, NULL, true, NULL, NULL},
+	{"router ID", originator, NULL, true, " > ", say_router_id},
+	{"cluster list length", cluster_length, NULL, true, " > ", NULL},
+	{"peer address", NULL, lower_address, true, " > ", say_address},
+	{"newer session wins", former_life, NULL, true, " < ", say_life},
+	{"path ID", path_id, NULL, true, " > ", NULL},
 };
 
 enum { RULE_COUNT = sizeof rules / sizeof *rules };
@@ -197,4 +265,40 @@ struct rib_path *rib_decide(struct rib_path **at, size_t n, unsigned multipath)
 	}
 	at[0]->flags |= RIB_PATH_BEST;
 	return at[0];
+}
+
+/* --- explaining */
+
+const struct rib_path *rib_decision_winner(const struct rib *r, struct rib_entry *e, const struct rib_path *loser)
+{
+	const struct rule *rule = &rules[loser->lost_by < RULE_COUNT ? loser->lost_by : 0];
+	for (const struct rib_path *p = rib_path_first(e); p; p = rib_path_next(r, p)) {
+		bool survived = p != loser && (!p->lost_by || p->lost_by > loser->lost_by);
+		if (survived && (rule->beats ? rule->beats(p, loser) : rule->key != NULL))
+			return p;
+	}
+	return NULL;
+}
+
+static void say(const struct rule *rule, const struct rib_path *p, char buf[VALUE_MAX])
+{
+	if (rule->value)
+		rule->value(p, buf);
+	else
+		number(rule->key(p), buf);
+}
+
+const char *rib_decision_compared(const struct rib_path *loser, const struct rib_path *winner,
+				  char buf[RIB_DECISION_TEXT_MAX])
+{
+	const struct rule *rule = &rules[loser->lost_by];
+	char lost[VALUE_MAX], won[VALUE_MAX];
+	if (rule->than) {
+		say(rule, loser, lost);
+		say(rule, winner, won);
+		snprintf(buf, RIB_DECISION_TEXT_MAX, "%s%s%s", lost, rule->than, won);
+	} else {
+		snprintf(buf, RIB_DECISION_TEXT_MAX, "younger by %u s", loser->since_s - winner->since_s);
+	}
+	return buf;
 }

@@ -13,3 +13,11 @@
 struct rib_path *rib_decide(struct rib_path **at, size_t n, unsigned multipath);
 /* "local preference", ... for lost_by; "" for one that did not lose. */
 const char *rib_decision_rule(unsigned lost_by);
+
+/* The path of e that ruled loser out: the best one, or where the rule compares pairs one that it lost to; NULL where it did
+ * not lose, or not to a path (its next hop is unreachable). */
+const struct rib_path *rib_decision_winner(const struct rib *r, struct rib_entry *e, const struct rib_path *loser);
+/* The two values that the rule compared, as in "100 < 200". */
+enum { RIB_DECISION_TEXT_MAX = 160 };
+const char *rib_decision_compared(const struct rib_path *loser, const struct rib_path *winner,
+				  char buf[RIB_DECISION_TEXT_MAX]);

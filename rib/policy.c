@@ -35,18 +35,29 @@ bool rib_import_may_discard(const struct rib_import_context *ctx, const struct p
 	return p->len == 128 && prefix_in_any(p, ctx->cluster, ctx->cluster_count) && !is_guarded(ctx, p);
 }
 
+const char *rib_export_refusal(enum rib_export policy, enum rib_audience to, const struct rib_path *p)
+{
+	if (policy == RIB_EXPORT_NONE)
+		return "export is none";
+	if (!p)
+		return "there is no path to tell";
+	if (p->source->kind == RIB_SOURCE_LOCAL)
+		return NULL;
+	if (policy == RIB_EXPORT_PODS)
+		return "export is pods: our own pod CIDRs only";
+	if (p->attrs->no_advertise)
+		return "the route says no-advertise";
+	if (to == RIB_TO_EXTERNAL) /* RFC 1997: NO_EXPORT stays inside */
+		return p->attrs->no_export ? "the route says no-export, and the peer is external" : NULL;
+	/* RFC 4271 section 9.2: what came from inside is not told inside, but to and from clients: RFC 4456 section 6 */
+	if (!p->source->ibgp || p->source->client || to == RIB_TO_CLIENT)
+		return NULL;
+	return "an internal route, and the peer is internal: that takes a route reflector";
+}
+
 bool rib_export_accepts(enum rib_export policy, enum rib_audience to, const struct rib_path *p)
 {
-	if (policy == RIB_EXPORT_NONE || !p)
-		return false;
-	if (p->source->kind == RIB_SOURCE_LOCAL)
-		return true;
-	if (policy == RIB_EXPORT_PODS || p->attrs->no_advertise)
-		return false;
-	if (to == RIB_TO_EXTERNAL) /* RFC 1997: NO_EXPORT stays inside */
-		return !p->attrs->no_export;
-	/* RFC 4271 section 9.2: what came from inside is not told inside, but to and from clients: RFC 4456 section 6 */
-	return !p->source->ibgp || p->source->client || to == RIB_TO_CLIENT;
+	return !rib_export_refusal(policy, to, p);
 }
 
 const char *rib_import_name(enum rib_import policy)

@@ -34,5 +34,7 @@ enum rib_audience { RIB_TO_EXTERNAL, RIB_TO_INTERNAL, RIB_TO_CLIENT };
 /* May the path (NULL: there is none) be told to such a session? RIB_EXPORT_WRITTEN: may a written policy be asked at
  * all? */
 bool rib_export_accepts(enum rib_export policy, enum rib_audience to, const struct rib_path *p);
+/* Why not, in a few words; NULL where it may. */
+const char *rib_export_refusal(enum rib_export policy, enum rib_audience to, const struct rib_path *p);
 const char *rib_import_name(enum rib_import policy);
 const char *rib_export_name(enum rib_export policy);

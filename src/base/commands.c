@@ -125,6 +125,23 @@ const struct command commands[] = {
 		.rare = {"path_id", "weight", "otc", "bandwidth", "communities"},
 	},
 	{
+		.id = "show-routes-why",
+		.words = {"show", "routes", "why"},
+		.args = "PREFIX | ADDRESS",
+		.args_max = 1,
+		.shape = COMMAND_RECORD,
+		.shape_with_args = COMMAND_RECORD,
+		.help = "how a prefix, or the longest one with an address, got its route: what each path lost by, what the kernel "
+			"has, and who is told",
+		.record = {{"prefix", "Prefix"},
+			   {"note", "Note"},
+			   {"best", "Best"},
+			   {"others", "Others"},
+			   {"kernel", "Kernel"},
+			   {"told", "Told"},
+			   {"not_told", "Not told"}},
+	},
+	{
 		.id = "show-pods",
 		.words = {"show", "pods"},
 		.args = "",
@@ -217,15 +234,16 @@ static bool begins(const struct command *c, int argc, char *const *argv)
 const struct command *command_find(int argc, char *const *argv, int *args_at)
 {
 	const struct command *found = NULL;
+	bool ambiguous = false;
 	for (size_t i = 0; i < command_count; i++) {
-		if (!begins(&commands[i], argc, argv))
+		size_t words = word_count(&commands[i]), best = found ? word_count(found) : 0;
+		if (!begins(&commands[i], argc, argv) || words < best)
 			continue;
-		if (found)
-			return NULL;
+		ambiguous = found && words == best;
 		found = &commands[i];
-		*args_at = (int)word_count(found);
+		*args_at = (int)words;
 	}
-	return found;
+	return ambiguous ? NULL : found;
 }
 
 const struct command *command_by_id(const char *id)

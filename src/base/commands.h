@@ -42,7 +42,7 @@ extern const struct command commands[];
 extern const size_t command_count;
 
 /* The row whose words begin argv (words may be cut to a unique start: "sh ro", and the last may
- * be an alias). *args_at gets the
+ * be an alias), with the most words: "show routes why" before "show routes". *args_at gets the
  * index of the first argument. NULL where none or several match; then candidates may be listed
  * by the caller from commands[]. */
 const struct command *command_find(int argc, char *const *argv, int *args_at);

@@ -144,6 +144,29 @@ static bool find_link(struct netlink_socket *s, const char *name, struct netlink
 	return true;
 }
 
+struct search {
+	const struct addr *address;
+	struct ipam_lease *out;
+	bool found;
+};
+
+static int is_it(void *arg, const struct ipam_lease *l)
+{
+	struct search *s = arg;
+	for (unsigned i = 0; i < l->addr_count && !s->found; i++)
+		s->found = addr_eq(&l->addrs[i], s->address);
+	if (s->found)
+		*s->out = *l;
+	return s->found;
+}
+
+bool pods_find(const struct daemon *d, const struct addr *a, struct ipam_lease *out)
+{
+	struct search s = {.address = a, .out = out};
+	pods_each(d, is_it, &s);
+	return s.found;
+}
+
 const char *pods_link_state(const struct ipam_lease *l)
 {
 	struct netlink_socket *s;

@@ -19,26 +19,11 @@
 #include "src/daemon/peer_command_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/show_policy_io.h"
+#include "src/daemon/show_row.h"
+#include "src/daemon/show_why_io.h"
 #include "src/daemon/pods_io.h"
 
 enum { TEXT = 256 };
-
-static void put(struct json_object *row, const char *key, const char *text)
-{
-	json_object_object_add(row, key, text ? json_object_new_string(text) : NULL);
-}
-
-static void put_number(struct json_object *row, const char *key, uint64_t n)
-{
-	json_object_object_add(row, key, json_object_new_int64((int64_t)n));
-}
-
-static struct json_object *put_list(struct json_object *row, const char *key)
-{
-	struct json_object *a = json_object_new_array();
-	json_object_object_add(row, key, a);
-	return a;
-}
 
 /* "45s", "3m20s", "5h12m", "12d4h" */
 static const char *duration(int64_t ms, char *buf, size_t cap)
@@ -67,14 +52,6 @@ static const char *router_id_text(uint32_t id, char buf[ADDR_TEXT_MAX])
 {
 	struct addr a = addr_from_v4(id);
 	return addr_format(&a, buf);
-}
-
-static struct json_object *fail(struct show *s, const char *hint, const char *fmt, const char *word)
-{
-	snprintf(s->error_text, sizeof s->error_text, fmt, word);
-	s->error = s->error_text;
-	s->hint = hint;
-	return NULL;
 }
 
 /* --- status */
@@ -446,12 +423,6 @@ static void put_kernel(const struct daemon *d, struct json_object *row, const st
 	put(row, "kernel", f->error ? text : f->want && f->want == f->have ? "installed" : "pending");
 }
 
-static const char *source_name(const struct rib_path *p)
-{
-	const struct peer *peer = p->source->owner;
-	return p->source->kind == RIB_SOURCE_LOCAL ? "local" : peer ? peer->name : "(gone)";
-}
-
 /* Bytes a second, and for people the bits, as links are sold: "10G". */
 static void put_bandwidth(struct json_object *row, uint64_t bandwidth)
 {
@@ -541,22 +512,6 @@ static struct json_object *routes_inside(struct show *s, const struct prefix *wi
 	}
 }
 
-struct pod_search {
-	const struct addr *address;
-	struct ipam_lease lease;
-	bool found;
-};
-
-static int find_pod(void *arg, const struct ipam_lease *l)
-{
-	struct pod_search *f = arg;
-	for (unsigned i = 0; i < l->addr_count && !f->found; i++)
-		f->found = addr_eq(&l->addrs[i], f->address);
-	if (f->found)
-		f->lease = *l;
-	return f->found;
-}
-
 /* A pod of this node has its own route, which the table of BGP routes does not hold. */
 static struct json_object *pod_route(const struct addr *a, const struct ipam_lease *l)
 {
@@ -574,12 +529,10 @@ static struct json_object *pod_route(const struct addr *a, const struct ipam_lea
 
 static struct json_object *route_for(struct show *s, const struct addr *a)
 {
-	struct pod_search f = {.address = a};
-	if (s->at == 0)
-		pods_each(s->daemon, find_pod, &f);
-	if (f.found) {
+	struct ipam_lease pod;
+	if (s->at == 0 && pods_find(s->daemon, a, &pod)) {
 		s->at = UINT64_MAX;
-		return pod_route(a, &f.lease);
+		return pod_route(a, &pod);
 	}
 	struct rib_entry *e = s->at == UINT64_MAX ? NULL : rib_find_longest(s->daemon->rib, a, true);
 	return e ? next_path(s, e) : NULL;
@@ -663,6 +616,7 @@ static const struct {
 	show_next_fn *next;
 } producers[] = {
 	{"show-status", show_status}, {"show-peers", show_peers},   {"show-routes", show_routes},
+	{"show-routes-why", show_routes_why},
 	{"show-pods", show_pods},     {"show-memory", show_memory},
 	{"policy-test", show_policy_test},
 	{"peer", peer_command},

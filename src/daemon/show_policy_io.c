@@ -7,6 +7,7 @@
 #include "src/daemon/daemon.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/show_policy_io.h"
+#include "src/daemon/show_row.h"
 #include "src/daemon/trial.h"
 
 enum { TEXT = 512 };
@@ -21,19 +22,6 @@ struct trial {
 	enum rib_verdict verdict;
 	struct rib_policy_trace trace;
 };
-
-static struct json_object *fail(struct show *s, const char *hint, const char *fmt, const char *word)
-{
-	snprintf(s->error_text, sizeof s->error_text, fmt, word);
-	s->error = s->error_text;
-	s->hint = hint;
-	return NULL;
-}
-
-static void put(struct json_object *row, const char *key, const char *text)
-{
-	json_object_object_add(row, key, json_object_new_string(text));
-}
 
 /* --- what is different */
 

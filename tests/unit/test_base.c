@@ -233,6 +233,11 @@ START_TEST(command_words)
 		ck_assert_ptr_eq(command_find(3, said, &at), command_by_id("show-peers"));
 		ck_assert_int_eq(at, 2);
 	}
+	/* the longer command, and both forms that people know */
+	char *why[] = {(char[]){"show"}, (char[]){"route"}, (char[]){"why"}, (char[]){"10.0.0.0/8"}};
+	ck_assert_str_eq(command_find(4, why, &at)->id, "show-routes-why");
+	ck_assert_int_eq(at, 3);
+	ck_assert_str_eq(command_find(2, why, &at)->id, "show-routes");
 	ck_assert_ptr_null(command_find(2, alone, &at)); /* only the last word has other names */
 	ck_assert_ptr_null(command_find(2, vague, &at)); /* peers or pods */
 	ck_assert_ptr_null(command_find(2, none, &at));

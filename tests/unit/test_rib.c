@@ -148,6 +148,15 @@ static void announce(unsigned index, unsigned i, struct rib_source **sources, st
 	rib_announce(rib, sources[i], p, sets[i], tick_after(now, 1000 * (int64_t)cases[index].path[i].since));
 }
 
+/* Whoever lost, lost to a path that is named, and by values that differ. */
+static void check_explained(const struct rib_path *p, struct rib_entry *e)
+{
+	char text[RIB_DECISION_TEXT_MAX];
+	const struct rib_path *winner = rib_decision_winner(rib, e, p);
+	ck_assert_int_eq(winner != NULL, p->lost_by != 0);
+	ck_assert(!winner || *rib_decision_compared(p, winner, text));
+}
+
 static void check_case(unsigned index, unsigned n, struct rib_source **sources, const struct prefix *p)
 {
 	struct rib_entry *e = rib_find(rib, p);
@@ -160,6 +169,7 @@ static void check_case(unsigned index, unsigned n, struct rib_source **sources, 
 				ck_assert_str_eq(rib_decision_rule(path->lost_by), cases[index].lost_by[i]);
 		ck_assert_int_eq((path->flags & RIB_PATH_BEST) != 0, path == &e->path);
 		used += (path->flags & RIB_PATH_USED) != 0;
+		check_explained(path, e);
 	}
 	ck_assert_uint_eq(used, cases[index].used);
 }
@@ -215,6 +225,41 @@ START_TEST(decision_in_every_order)
 	}
 	ck_assert_uint_eq(permute((unsigned)_i, n, 0, perm, sources, sets), expected);
 	for (unsigned i = 0; i < n; i++) {
+		bgp_attrs_unref(sets[i]);
+		rib_source_free(sources[i]);
+	}
+}
+END_TEST
+
+/* case, path, and what it is told to have lost by */
+static const struct {
+	unsigned index, path;
+	const char *text;
+} explanations[] = {
+	{0, 1, "100 < 200"},          {1, 1, "3 > 2"},
+	{1, 2, "incomplete, not IGP"}, {2, 1, "20 > 10"},
+	{3, 1, "5 > 0"},              {4, 2, "internal, not external"},
+	{4, 1, "0.0.0.2 > 0.0.0.1"},  {5, 1, "younger by 1 s"},
+};
+
+START_TEST(losers_are_explained)
+{
+	unsigned index = explanations[_i].index, n = 0;
+	struct prefix p = prefix_make_v4(0x0a000000, 8);
+	struct rib_source *sources[PATHS];
+	struct bgp_attrs *sets[PATHS];
+	char text[RIB_DECISION_TEXT_MAX];
+	for (; n < PATHS && cases[index].path[n].name; n++) {
+		sources[n] = make_source(&cases[index].path[n]);
+		sets[n] = make_attrs(&cases[index].path[n]);
+		announce(index, n, sources, sets, &p);
+	}
+	struct rib_entry *e = rib_find(rib, &p);
+	for (struct rib_path *path = rib_path_first(e); path; path = rib_path_next(rib, path))
+		if (path->source == sources[explanations[_i].path])
+			ck_assert_str_eq(rib_decision_compared(path, rib_decision_winner(rib, e, path), text), explanations[_i].text);
+	for (unsigned i = 0; i < n; i++) {
+		rib_withdraw(rib, sources[i], &p);
 		bgp_attrs_unref(sets[i]);
 		rib_source_free(sources[i]);
 	}
@@ -617,6 +662,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, decision_in_every_order, 0, sizeof cases / sizeof *cases);
+	tcase_add_loop_test(t, losers_are_explained, 0, sizeof explanations / sizeof *explanations);
 	tcase_add_test(t, multipath_is_limited_to_the_preferred);
 	tcase_add_test(t, own_route_wins);
 	tcase_add_loop_test(t, journal_readers_agree_with_the_table, 0, 10);

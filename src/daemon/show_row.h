@@ -1,0 +1,42 @@
+/* Small things that every producer of rows needs. */
+#pragma once
+#include <json-c/json.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "rib/table.h"
+#include "src/daemon/control_io.h"
+#include "src/daemon/peer_io.h"
+
+/* text may be NULL */
+static inline void put(struct json_object *row, const char *key, const char *text)
+{
+	json_object_object_add(row, key, text ? json_object_new_string(text) : NULL);
+}
+
+static inline void put_number(struct json_object *row, const char *key, uint64_t n)
+{
+	json_object_object_add(row, key, json_object_new_int64((int64_t)n));
+}
+
+static inline struct json_object *put_list(struct json_object *row, const char *key)
+{
+	struct json_object *a = json_object_new_array();
+	json_object_object_add(row, key, a);
+	return a;
+}
+
+/* fmt takes one word. */
+static inline struct json_object *fail(struct show *s, const char *hint, const char *fmt, const char *word)
+{
+	snprintf(s->error_text, sizeof s->error_text, fmt, word);
+	s->error = s->error_text;
+	s->hint = hint;
+	return NULL;
+}
+
+static inline const char *source_name(const struct rib_path *p)
+{
+	const struct peer *peer = p->source->owner;
+	return p->source->kind == RIB_SOURCE_LOCAL ? "local" : peer ? peer->name : "(gone)";
+}

@@ -1,0 +1,177 @@
+/* `show routes why PREFIX | ADDRESS`: from the paths to what the kernel and the peers have. Of an address the longest prefix
+ * is explained, and where that one has no path that can be used, also the one that is used in its place.
+ */
+#include "src/daemon/show_why_io.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "rib/decision.h"
+#include "src/base/err.h"
+#include "src/daemon/daemon.h"
+#include "src/daemon/export_why.h"
+#include "src/daemon/fib_io.h"
+#include "src/daemon/peer_io.h"
+#include "src/daemon/pods_io.h"
+#include "src/daemon/show_row.h"
+
+enum { NAME = 160, SENTENCE = 512 };
+
+/* "10.0.0.2 from tor-a" */
+static const char *name_of(const struct rib_path *p, char buf[NAME])
+{
+	char next_hop[ADDR_TEXT_MAX], id[24] = "";
+	if (p->source->kind == RIB_SOURCE_LOCAL)
+		return "our own";
+	if (p->path_id)
+		snprintf(id, sizeof id, ", path ID %u", p->path_id);
+	bool discards = addr_is_zero(&p->attrs->next_hop);
+	snprintf(buf, NAME, "%s from %.80s%s", discards ? "blackhole" : addr_format(&p->attrs->next_hop, next_hop), source_name(p),
+		 id);
+	return buf;
+}
+
+static const char *why_unreachable(const struct rib *r, const struct rib_path *p)
+{
+	const struct nexthop *nh = rib_next_hop(r, p);
+	if (nh && nexthop_metric(nh) == NEXTHOP_METRIC_UNREACHABLE)
+		return nexthop_state_text(nh->state);
+	return "it is on no link of this node, and what an external peer on a link names must be";
+}
+
+/* Of a path that is not the best: what it lost by. */
+static const char *why_lost(const struct rib *r, struct rib_entry *e, const struct rib_path *p, char buf[SENTENCE])
+{
+	char compared[RIB_DECISION_TEXT_MAX], name[NAME];
+	const struct rib_path *winner = rib_decision_winner(r, e, p);
+	const char *rule = rib_decision_rule(p->lost_by);
+	if (winner)
+		snprintf(buf, SENTENCE, "%s: %s (%s)", rule, rib_decision_compared(p, winner, compared), name_of(winner, name));
+	else
+		snprintf(buf, SENTENCE, "%s: %s", rule, why_unreachable(r, p));
+	return buf;
+}
+
+static void put_path(const struct rib *r, struct rib_entry *e, const struct rib_path *p, struct json_object *paths,
+		     struct json_object *others)
+{
+	char text[SENTENCE], name[NAME], line[SENTENCE + NAME + 32];
+	struct json_object *o = json_object_new_object();
+	const struct nexthop *nh = rib_next_hop(r, p);
+	bool best = p->flags & RIB_PATH_BEST, used = p->flags & RIB_PATH_USED;
+	put(o, "next_hop", p->source->kind == RIB_SOURCE_LOCAL ? NULL : addr_format(&p->attrs->next_hop, text));
+	put(o, "source", source_name(p));
+	put_number(o, "path_id", p->path_id);
+	json_object_object_add(o, "best", json_object_new_boolean(best));
+	json_object_object_add(o, "used", json_object_new_boolean(used));
+	put(o, "next_hop_state", nh ? nexthop_state_text(nh->state) : NULL);
+	put(o, "lost_by", best ? NULL : rib_decision_rule(p->lost_by));
+	put(o, "reason", best ? NULL : why_lost(r, e, p, text));
+	json_object_array_add(paths, o);
+	if (best)
+		return;
+	snprintf(line, sizeof line, "%s: %s%s", name_of(p, name), used ? "used as well; the best one by " : "", text);
+	json_object_array_add(others, json_object_new_string(line));
+}
+
+static void put_paths(const struct rib *r, struct rib_entry *e, struct json_object *row)
+{
+	char name[NAME];
+	const struct rib_path *best = rib_best(e);
+	put(row, "best", best ? name_of(best, name) : "none: no path can be used");
+	struct json_object *others = put_list(row, "others"), *paths = put_list(row, "paths");
+	for (const struct rib_path *p = rib_path_first(e); p; p = rib_path_next(r, p))
+		put_path(r, e, p, paths, others);
+}
+
+/* "10.0.0.2 weight 1, 10.0.1.2 weight 4" */
+static void say_next_hops(const struct nhset *s, char buf[SENTENCE])
+{
+	char gateway[ADDR_TEXT_MAX];
+	size_t n = (size_t)snprintf(buf, SENTENCE, "%s", s->count ? "" : "a blackhole");
+	for (unsigned i = 0; i < s->count && n < SENTENCE; i++) {
+		n += (size_t)snprintf(buf + n, SENTENCE - n, "%svia %s", i ? ", " : "", addr_format(&s->at[i].gateway, gateway));
+		if (s->count > 1 && n < SENTENCE)
+			n += (size_t)snprintf(buf + n, SENTENCE - n, " weight %u", s->at[i].weight);
+	}
+}
+
+static void put_kernel(const struct daemon *d, const struct prefix *p, struct json_object *row)
+{
+	char hops[SENTENCE], text[2 * SENTENCE];
+	const struct fib_entry *f = d->fib ? fib_find(fib_writer_fib(d->fib), p) : NULL;
+	if (!f) {
+		put(row, "kernel", d->fib ? "nothing" : "not installing (kernel.install: false)");
+		return;
+	}
+	if (f->have)
+		say_next_hops(f->have, hops);
+	const char *now = f->have ? hops : "nothing";
+	if (f->error)
+		snprintf(text, sizeof text, "%s; the change was refused: %s%s%s", now, err_text(f->error),
+			 f->error_text ? ": " : "", f->error_text ? f->error_text : "");
+	else
+		snprintf(text, sizeof text, "%s%s", now, f->want == f->have ? "" : "; a change is on its way");
+	put(row, "kernel", text);
+}
+
+static void put_peers(const struct daemon *d, const struct rib_entry *e, struct json_object *row)
+{
+	char why[SENTENCE], line[SENTENCE + NAME];
+	struct json_object *told = put_list(row, "told"), *not_told = put_list(row, "not_told");
+	list_each(n, tmp, &d->peers) {
+		const struct peer *p = container_of(n, struct peer, node);
+		const char *reason = export_why_not(p, e, why, sizeof why);
+		if (reason)
+			snprintf(line, sizeof line, "%.100s: %s", p->name, reason);
+		json_object_array_add(reason ? not_told : told, json_object_new_string(reason ? line : p->name));
+	}
+}
+
+static struct json_object *row_of(struct daemon *d, struct rib_entry *e, const char *note)
+{
+	char prefix[PREFIX_TEXT_MAX];
+	struct json_object *row = json_object_new_object();
+	put(row, "prefix", prefix_format(&e->prefix, prefix));
+	put(row, "note", note);
+	put_paths(d->rib, e, row);
+	put_kernel(d, &e->prefix, row);
+	put_peers(d, e, row);
+	return row;
+}
+
+/* First the longest, then what is used in its place. */
+static struct json_object *why_address(struct show *s, const struct addr *a)
+{
+	struct rib *r = s->daemon->rib;
+	struct rib_entry *longest = rib_find_longest(r, a, false), *used = rib_find_longest(r, a, true);
+	struct ipam_lease pod;
+	char note[SENTENCE];
+	if (!longest)
+		return s->at ? NULL : fail(s, "underlayc show routes lists what is known", "no prefix with %.64s is known", s->args[0]);
+	if (s->at++)
+		return s->at == 2 && used && used != longest ? row_of(s->daemon, used, "used for the address in its place") : NULL;
+	if (!pods_find(s->daemon, a, &pod))
+		return row_of(s->daemon, longest, NULL);
+	snprintf(note, sizeof note, "the address is a pod's, which has a route of its own to %.32s", pod.host_ifname);
+	return row_of(s->daemon, longest, note);
+}
+
+struct json_object *show_routes_why(struct show *s)
+{
+	static const char hint[] = "underlayc show routes why PREFIX, or ADDRESS";
+	struct prefix p;
+	struct addr a;
+	if (s->arg_count == 0)
+		return fail(s, hint, "%s", "a prefix or an address is needed");
+	if (addr_parse(s->args[0], &a))
+		return why_address(s, &a);
+	if (prefix_parse(s->args[0], &p) == PREFIX_BAD_TEXT)
+		return fail(s, hint, "%.100s is not a prefix", s->args[0]);
+	if (s->at++)
+		return NULL;
+	struct rib_entry *e = rib_find(s->daemon->rib, &p);
+	if (!e)
+		return fail(s, "an ADDRESS finds the longest prefix that it is in", "no route to %.64s is known", s->args[0]);
+	return row_of(s->daemon, e, NULL);
+}
