@@ -6,6 +6,8 @@ import socket
 import threading
 import time
 
+import pytest
+
 from control import Control
 from harness import BUILD, wait_until
 from speaker import KEEPALIVE, UPDATE, Speaker, message, update
@@ -101,6 +103,7 @@ def build(net):
     return side, node, speakers
 
 
+@pytest.mark.essential  # the sanitizers' memory says nothing of ours
 def test_a_peer_that_stops_reading(net):
     side, node, (feeder, prober, good, stuck) = build(net)
     control = Control(node.socket_path)

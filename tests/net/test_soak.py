@@ -134,6 +134,7 @@ def quiet(control):
 
 
 @pytest.mark.soak
+@pytest.mark.essential  # the sanitizers' memory says nothing of ours
 def test_flaps_and_questions_leave_nothing(net):
     middle, side = net.ns("middle"), net.ns("side")
     net.link(middle, "eth0", "10.0.0.1/24", side, "eth0", "10.0.0.100/24")
