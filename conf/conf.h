@@ -40,6 +40,7 @@ struct conf_peer {
 		bool receive;
 		uint8_t send; /* how many to a prefix; 0: one, as without add-path */
 	} add_path;
+	bool restart_helper; /* graceful-restart-helper */
 	enum conf_role role;
 	bool role_strict;
 	enum conf_policy import, export;

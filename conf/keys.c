@@ -104,6 +104,8 @@ const struct conf_key conf_keys[] = {
 	 .help = "what we are to this external peer: it must be the opposite, and routes that would leak are not taken and not sent (RFC 9234)"},
 	{"peers[].role-strict", CONF_KEY_BOOL, .expected = "true or false", .value = "false", PEER(role_strict),
 	 .help = "refuse a peer that says no role; needs role"},
+	{"peers[].graceful-restart-helper", CONF_KEY_BOOL, .expected = "true or false", .value = "false", PEER(restart_helper),
+	 .help = "keep the peer's routes while it restarts, as long as it says that takes (RFC 4724); a dead peer gets traffic meanwhile"},
 	{"peers[].add-path", SECTION, .help = "several paths to a prefix (RFC 7911), where the peer says that it can"},
 	{"peers[].add-path.receive", CONF_KEY_BOOL, .expected = "true or false", .value = "false", PEER(add_path.receive),
 	 .help = "take several from the peer"},
@@ -428,7 +430,7 @@ static const struct {
 	{"verbose", "the log goes to standard error; underlayd -v logs more"},
 	{"keepalive", "keepalives come at a third of the hold time; peers[].hold-time is the key"},
 	{"keepalive-time", "keepalives come at a third of the hold time; peers[].hold-time is the key"},
-	{"graceful-restart", "graceful restart is always on"},
+	{"graceful-restart", "our own graceful restart is always on; graceful-restart-helper is for the peer's"},
 };
 
 const char *conf_key_advice(const char *key)

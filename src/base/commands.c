@@ -61,6 +61,8 @@ const struct command commands[] = {
 			   {"capabilities_sent", "Capabilities sent"},
 			   {"capabilities_received", "Capabilities received"},
 			   {"add_path", "Several paths (add-path)"},
+			   {"kept_routes", "Routes kept while it restarts"},
+			   {"kept_for", "Kept for"},
 			   {"extended_next_hop", "IPv4 by IPv6 next hops"},
 			   {"password", "Password"},
 			   {"ttl_security", "TTL security (hops)"},

@@ -156,6 +156,7 @@ static void new_peer(struct daemon *d, const struct conf *c, const struct conf_p
 	p->limits = limits_of(cp);
 	peer_set_link(p, cp->interface, cp->interface && addr_is_zero(&cp->address));
 	p->send_paths = cp->add_path.send;
+	helper_set(p, cp->restart_helper);
 	const struct transport_options way = {.password = cp->password, .ttl_security = cp->ttl_security, .multihop = cp->multihop,
 					      .source = cp->source, .device = cp->device, .mss = cp->tcp_mss};
 	transport_set(&p->transport, &way);
@@ -251,7 +252,8 @@ static bool adjust(struct peer *p, const struct conf *was, const struct conf *wi
 	if (more && up && !p->session.refresh)
 		return false;
 	bool limits_changed = !same_limits(from, to);
-	*changes += import_changed || export_changed || limits_changed;
+	*changes += import_changed || export_changed || limits_changed || from->restart_helper != to->restart_helper;
+	helper_set(p, to->restart_helper);
 	bool limits_stopped = p->limits.stopped;
 	if (limits_changed)
 		p->limits = limits_of(to);

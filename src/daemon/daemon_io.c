@@ -132,6 +132,7 @@ static void on_second(struct ev_loop *loop, ev_timer *w, int revents)
 	list_each(n, tmp, &d->peers) {
 		peer_check_send_hold(container_of(n, struct peer, node), now);
 		refresh_check(container_of(n, struct peer, node), now);
+		helper_check(container_of(n, struct peer, node), now);
 	}
 	if (tick_due(d->publish_again_at, now))
 		publish_plugin_facts(d);

@@ -316,8 +316,10 @@ static bool take_update(struct peer *p, enum bgp_slot slot, const struct bgp_fra
 		take_withdrawn(p, u.part[i].withdrawn);
 		take_announced(p, u.part[i].announced, u.part[i].attrs, now);
 	}
-	if (u.end_of_rib)
+	if (u.end_of_rib) {
 		p->end_of_rib_received[u.end_of_rib_family] = true;
+		helper_end_of_rib(p, u.end_of_rib_family);
+	}
 	bgp_update_fini(&u);
 	return limits_received(p);
 }
@@ -554,7 +556,6 @@ static bool is_single_hop(const struct peer *p)
 static void session_up(struct peer *p, enum bgp_slot slot)
 {
 	const struct bgp_conn *c = &p->session.conn[slot];
-	struct daemon *d = p->daemon;
 	p->ibgp = c->open.asn == p->session.params.local_asn;
 	p->as4 = c->open.as4;
 	p->remote_asn = c->open.asn;
@@ -569,14 +570,14 @@ static void session_up(struct peer *p, enum bgp_slot slot)
 	memset(&p->count, 0, sizeof p->count);
 	limits_clear(&p->limits);
 	memset(&p->refresh, 0, sizeof p->refresh);
-	p->source = rib_source_new(d->rib, &(struct rib_source){.kind = RIB_SOURCE_BGP,
-								.ibgp = p->ibgp,
-								.client = p->ibgp && p->ways.client,
-								.single_hop = is_single_hop(p),
-								.router_id = c->open.router_id,
-								.addr = p->address,
-								.ifindex = p->ifindex,
-								.owner = p});
+	helper_up(p, &c->open, &(struct rib_source){.kind = RIB_SOURCE_BGP,
+						    .ibgp = p->ibgp,
+						    .client = p->ibgp && p->ways.client,
+						    .single_hop = is_single_hop(p),
+						    .router_id = c->open.router_id,
+						    .addr = p->address,
+						    .ifindex = p->ifindex,
+						    .owner = p});
 	log_remote(&p->limit, LOG_LEVEL_INFO, p->subject, "established, AS %u, hold time %u s", c->open.asn, p->session.hold_time_s);
 	export_join(p);
 }
@@ -589,10 +590,11 @@ static void session_down(struct peer *p)
 	log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "down: %s%s", e->kind ? e->text : "stopped",
 		   note_session_fault(p) ? fault_bytes(&e->fault, bytes) : "");
 	p->error_logged_at = p->session.last_error.at;
-	if (p->source)
+	if (p->source && !helper_keep(p)) {
 		p->source->owner = NULL;
-	daemon_bury_source(p->daemon, p->source);
-	p->source = NULL;
+		daemon_bury_source(p->daemon, p->source);
+		p->source = NULL;
+	}
 	/* RFC 4724 section 4.1: the Restart State bit is for the first session of a life only */
 	p->session.restarting = false;
 }
@@ -759,12 +761,16 @@ void peers_link_changed(struct daemon *d, uint32_t ifindex, const char *name, bo
 	list_each(n, tmp, &d->peers) {
 		struct peer *p = container_of(n, struct peer, node);
 		enum bgp_slot slot = bgp_session_slot(&p->session);
+		p->helper.link_lost = !up && p->ifindex == ifindex;
+		if (p->helper.link_lost)
+			helper_give_up(p);
 		if (p->link.unnumbered && p->link.ifindex == ifindex)
 			router_adverts_link_changed(d->router_adverts, p, up);
 		else if (!up && slot != BGP_SLOTS && (!p->ibgp || p->link.interface) && p->ifindex == ifindex)
 			lost(p, slot, why);
 		else if (up && slot == BGP_SLOTS)
 			bgp_session_hurry(&p->session, clock_now());
+		p->helper.link_lost = false;
 		set_timer(p);
 	}
 }
@@ -828,6 +834,7 @@ void peer_stop(struct peer *p, uint8_t subcode, const char *words, const char *w
 	utf8_scrub(p->stopped); /* it may have been cut within a letter */
 	bgp_session_shut(&p->session, subcode, words, clock_now(), &acts);
 	carry_out(p, &acts);
+	helper_give_up(p);
 }
 
 void peer_end_session(struct peer *p, const struct bgp_fault *f, enum bgp_after after)
@@ -845,6 +852,7 @@ void peer_free(struct peer *p, uint8_t subcode)
 	bgp_session_stop(&p->session, subcode, clock_now(), &acts);
 	p->error_logged_at = p->session.last_error.at; /* that we end it is no news */
 	carry_out(p, &acts);
+	helper_give_up(p);
 	ev_timer_stop(p->daemon->loop, &p->timer);
 	list_remove(&p->node);
 	transport_clear(&p->transport);

@@ -10,6 +10,7 @@
 #include "src/base/log_io.h"
 #include "src/daemon/limits_io.h"
 #include "src/daemon/outq.h"
+#include "src/daemon/helper_io.h"
 #include "src/daemon/refresh_io.h"
 #include "src/daemon/router_advert_io.h"
 #include "src/daemon/transport_io.h"
@@ -70,6 +71,7 @@ struct peer {
 	struct tick last_update_at;
 	struct tick send_progress_at; /* when its socket last took something of what waits; zero: nothing waits */
 	struct refresh refresh;
+	struct helper helper;
 	bool ask_refresh;             /* apply.c will, in this reload */
 	struct limits limits;
 	uint8_t send_paths;           /* how many to a prefix it gets, where it can; 0: one */

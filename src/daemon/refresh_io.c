@@ -46,8 +46,9 @@ bool refresh_work(struct daemon *d)
 		return false;
 	list_each(n, tmp, &d->peers) {
 		struct peer *p = container_of(n, struct peer, node);
-		if (p->source)
-			more |= !rib_refresh_sweep(d->rib, p->source, SWEEP_BUDGET);
+		struct rib_source *s = p->source ? p->source : p->helper.kept;
+		if (s)
+			more |= !rib_refresh_sweep(d->rib, s, SWEEP_BUDGET);
 	}
 	d->sweeping = more;
 	return more;

@@ -204,6 +204,10 @@ static void put_info(const struct peer *p, struct json_object *row, enum bgp_sta
 	put(row, "last_error", error);
 	if (p->session.last_error.kind)
 		put(row, "last_error_age", duration(tick_since_ms(p->session.last_error.at, now), wait, sizeof wait));
+	if (p->helper.kept) {
+		put_number(row, "kept_routes", p->helper.kept->paths);
+		put(row, "kept_for", duration(p->helper.until.ms - now.ms, wait, sizeof wait));
+	}
 	if (tick_is_set(p->session.retry_at)) {
 		snprintf(text, sizeof text, "in %s", duration(p->session.retry_at.ms - now.ms, wait, sizeof wait));
 		put(row, "next_try", text);

@@ -839,7 +839,7 @@ START_TEST(peers_are_compared_by_their_settings)
 	    "name: a, address: 10.0.0.2, asn: 6, add-path: {send: 2}",
 	    "name: a, address: 10.0.0.2, asn: 6, role: peer, role-strict: true",
 	};
-	static const char *const adjustable[] = {"import: all", "export: all", "import: p1", "export: p2", "max-prefixes: 5",
+	static const char *const adjustable[] = {"import: all", "export: all", "import: p1", "export: p2", "max-prefixes: 5", "graceful-restart-helper: true",
 						   "max-prefixes: 5, max-prefixes-action: stop", "max-advertised: 5"};
 	char yaml[512];
 	struct conf *a = load(NODE "peers: [{name: a, address: 10.0.0.2, asn: 6}]\n");
