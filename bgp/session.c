@@ -89,13 +89,18 @@ static void send_open(struct bgp_session *s, enum bgp_slot slot, struct bgp_acti
 
 static void set_state(struct bgp_session *s, enum bgp_slot slot, enum bgp_state state, struct tick now)
 {
+	enum bgp_state before = bgp_session_state(s);
 	s->conn[slot].state = state;
-	s->changed_at = now;
+	if (bgp_session_state(s) != before) /* another connection's says nothing new of the session */
+		s->changed_at = now;
 }
 
 static bool idle(const struct bgp_session *s)
 {
-	return s->conn[BGP_OUT].state == BGP_IDLE && s->conn[BGP_IN].state == BGP_IDLE;
+	for (unsigned i = 0; i < BGP_SLOTS; i++)
+		if (s->conn[i].state != BGP_IDLE)
+			return false;
+	return true;
 }
 
 /* The wait doubles with each failure in a row, from BGP_RETRY_MS to BGP_RETRY_MAX_MS or BGP_REST_MAX_MS, jittered so that two
@@ -236,7 +241,21 @@ static void refuse(enum bgp_slot slot, uint8_t subcode, struct bgp_actions *out)
 	act(out, BGP_ACT_CLOSE, slot);
 }
 
-/* An Established session always stays, and so does a connection that is about to become one. */
+/* May a peer with a session have started anew, so that its new connection is worth a look? Where graceful restart was
+ * agreed on, and not while a collision may still be going on. */
+static bool may_be_anew(const struct bgp_session *s, enum bgp_slot slot, struct tick now)
+{
+	enum bgp_slot up = bgp_session_slot(s);
+	return slot != BGP_OUT && s->sent.restart.present && s->conn[up].open.restart.present &&
+	       tick_since_ms(s->up_at, now) >= BGP_ANEW_AFTER_MS;
+}
+
+enum bgp_slot bgp_session_incoming(const struct bgp_session *s)
+{
+	return s->conn[BGP_IN].state == BGP_ESTABLISHED ? BGP_ANEW : BGP_IN;
+}
+
+/* An Established session stays, and so does a connection that is about to become one. */
 bool bgp_session_connected(struct bgp_session *s, enum bgp_slot slot, struct tick now, struct bgp_actions *out)
 {
 	bool resting = slot == BGP_IN && tick_is_set(s->rest_until) && !tick_due(s->rest_until, now);
@@ -244,7 +263,8 @@ bool bgp_session_connected(struct bgp_session *s, enum bgp_slot slot, struct tic
 		refuse(slot, BGP_CEASE_REJECTED, out);
 		return false;
 	}
-	if (bgp_session_slot(s) != BGP_SLOTS || s->conn[slot].state >= BGP_OPEN_SENT) {
+	bool up = bgp_session_slot(s) != BGP_SLOTS;
+	if ((up && !may_be_anew(s, slot, now)) || s->conn[slot].state >= BGP_OPEN_SENT) {
 		refuse(slot, BGP_CEASE_COLLISION, out);
 		return false;
 	}
@@ -327,21 +347,39 @@ static enum bgp_slot collision_winner(const struct bgp_session *s, const struct 
 	return us > them ? BGP_OUT : BGP_IN;
 }
 
+/* RFC 4724 section 4.2: the new connection of a peer that says that it has restarted takes the place of the session. */
+static bool has_restarted(const struct bgp_session *s, enum bgp_slot old, const struct bgp_open *o)
+{
+	return s->conn[old].state == BGP_ESTABLISHED && o->restart.present && o->restart.restarting &&
+	       o->router_id == s->conn[old].open.router_id;
+}
+
 /* An OPEN came on slot while the other connection is up as well: one of them goes. The decision falls as soon as
  * the peer's identifier is known (the MAY of section 6.8), which makes it rarer that the peer is Established on the
  * one that we give up; where it is, both go and the retry mends it. True: slot stays. */
-static bool resolve_collision(struct bgp_session *s, enum bgp_slot slot, const struct bgp_open *o, struct tick now,
-			      struct bgp_actions *out)
+static bool outlives(struct bgp_session *s, enum bgp_slot slot, enum bgp_slot other, const struct bgp_open *o, struct tick now,
+		     struct bgp_actions *out)
 {
-	enum bgp_slot other = slot == BGP_OUT ? BGP_IN : BGP_OUT;
-	if (s->conn[other].state < BGP_OPEN_SENT)
+	if (has_restarted(s, other, o)) {
+		note_error(s, BGP_LAST_TCP, NULL, "the peer has restarted and came back", now);
+		close_conn(s, other, now, out); /* without a word: who would have heard it is no more */
 		return true;
+	}
 	bool stays = s->conn[other].state != BGP_ESTABLISHED && collision_winner(s, o) == slot;
 	struct bgp_fault f = {0};
 	bgp_fault_raise(&f, BGP_RESET, BGP_ERR_CEASE, BGP_CEASE_COLLISION, "the other connection won", NULL, 0);
 	send_notification(stays ? other : slot, &f, out);
 	close_conn(s, stays ? other : slot, now, out);
 	return stays;
+}
+
+static bool resolve_collision(struct bgp_session *s, enum bgp_slot slot, const struct bgp_open *o, struct tick now,
+			      struct bgp_actions *out)
+{
+	for (unsigned other = 0; other < BGP_SLOTS; other++)
+		if (other != slot && s->conn[other].state >= BGP_OPEN_SENT && !outlives(s, slot, (enum bgp_slot)other, o, now, out))
+			return false;
+	return true;
 }
 
 static void negotiate_add_path(struct bgp_session *s, const struct bgp_open *o)
@@ -396,9 +434,8 @@ static void on_keepalive(struct bgp_session *s, enum bgp_slot slot, struct tick 
 	restart_hold(s, slot, now);
 	if (s->conn[slot].state == BGP_ESTABLISHED)
 		return;
-	enum bgp_slot other = slot == BGP_OUT ? BGP_IN : BGP_OUT;
-	if (s->conn[other].state == BGP_CONNECT)
-		close_conn(s, other, now, out); /* still being opened, and no longer needed */
+	if (s->conn[BGP_OUT].state == BGP_CONNECT)
+		close_conn(s, BGP_OUT, now, out); /* still being opened, and no longer needed */
 	set_state(s, slot, BGP_ESTABLISHED, now);
 	s->established_count++;
 	s->up_at = now;
@@ -531,7 +568,9 @@ void bgp_session_hurry(struct bgp_session *s, struct tick now)
 
 enum bgp_state bgp_session_state(const struct bgp_session *s)
 {
-	enum bgp_state a = s->conn[BGP_OUT].state, b = s->conn[BGP_IN].state, best = a > b ? a : b;
+	enum bgp_state best = BGP_IDLE;
+	for (unsigned i = 0; i < BGP_SLOTS; i++)
+		best = s->conn[i].state > best ? s->conn[i].state : best;
 	return best == BGP_IDLE && s->enabled ? BGP_ACTIVE : best;
 }
 

@@ -1,6 +1,6 @@
 /* A BGP session as a function of (state, event, now): no socket, no clock. One session has up to two
  * connections, the one we opened and the one the peer opened, until one of them wins (RFC 4271 section
- * 6.8). Every event function may append actions for the edge to carry out, in order; two sessions can
+ * 6.8); a peer that restarted may open a third (RFC 4724 section 4.2). Every event function may append actions for the edge to carry out, in order; two sessions can
  * talk in memory by feeding one's BGP_ACT_SEND to the other's bgp_session_message().
  *
  * Events that end a connection append BGP_ACT_CLOSE for it; the edge then forgets the connection and tells
@@ -20,7 +20,8 @@
 enum bgp_state { BGP_IDLE, BGP_CONNECT, BGP_ACTIVE, BGP_OPEN_SENT, BGP_OPEN_CONFIRM, BGP_ESTABLISHED };
 const char *bgp_state_name(enum bgp_state s);
 
-enum bgp_slot { BGP_OUT, BGP_IN, BGP_SLOTS }; /* who opened the connection: we, the peer */
+/* Who opened the connection: we, the peer; the peer once more, although it has a session. */
+enum bgp_slot { BGP_OUT, BGP_IN, BGP_ANEW, BGP_SLOTS };
 
 enum bgp_asn_kind { BGP_ASN_NUMBER, BGP_ASN_EXTERNAL, BGP_ASN_INTERNAL };
 
@@ -43,6 +44,7 @@ enum {
 	BGP_OPEN_WAIT_MS = 15000,   /* from the TCP connection to the peer's OPEN */
 	BGP_RETRY_MS = 3000,        /* between attempts; grows after repeated errors */
 	BGP_RETRY_MAX_MS = 30000,
+	BGP_ANEW_AFTER_MS = 5000,   /* before, a second connection is a collision and no restart */
 	BGP_REST_MAX_MS = 300000,   /* the same after BGP_AFTER_REST */
 	BGP_STABLE_MS = 60000,      /* a session that lasts less than this is no success */
 };
@@ -125,6 +127,8 @@ void bgp_session_stop(struct bgp_session *s, uint8_t subcode, struct tick now, s
 /* The same with words for the people on the other side (RFC 9003), cut to BGP_SHUTDOWN_TEXT_MAX bytes; NULL: none. */
 void bgp_session_shut(struct bgp_session *s, uint8_t subcode, const char *words, struct tick now, struct bgp_actions *out);
 
+/* Where a connection that the peer opened belongs. */
+enum bgp_slot bgp_session_incoming(const struct bgp_session *s);
 /* A TCP connection is there: ours (BGP_OUT) or accepted (BGP_IN). False: it is not wanted, and the actions
  * are for the new connection, not for the one that slot has. An edge that wants a newer connection from the
  * peer to replace one which never got as far as an OPEN reports that one lost first. */

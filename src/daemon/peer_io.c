@@ -418,7 +418,10 @@ static void set_timer(struct peer *p)
 
 static enum bgp_slot slot_of(const struct peer *p, const ev_io *w)
 {
-	return w == &p->conn[BGP_OUT].reader || w == &p->conn[BGP_OUT].writer ? BGP_OUT : BGP_IN;
+	unsigned slot = 0;
+	while (w != &p->conn[slot].reader && w != &p->conn[slot].writer)
+		slot++;
+	return (enum bgp_slot)slot;
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
@@ -607,7 +610,9 @@ static void log_last_error(struct peer *p)
 	if (e->at.ms == p->error_logged_at.ms)
 		return;
 	p->error_logged_at = e->at;
-	log_remote(&p->limit, e->kind == BGP_LAST_TCP ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, p->subject, "no session: %s%s", e->text,
+	bool up = bgp_session_slot(&p->session) != BGP_SLOTS;
+	log_remote(&p->limit, e->kind == BGP_LAST_TCP || up ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, p->subject, "%s: %s%s",
+		   up ? "a second connection ended" : "no session", e->text,
 		   e->kind == BGP_LAST_TCP ? "" : fault_bytes(&e->fault, bytes));
 }
 
@@ -666,18 +671,20 @@ static void turn_away(struct peer *p, int fd, const struct bgp_actions *acts)
 void peer_accept(struct peer *p, int fd)
 {
 	struct bgp_actions acts;
+	enum bgp_slot slot = bgp_session_incoming(&p->session);
 	bgp_actions_clear(&acts);
-	if (p->session.conn[BGP_IN].state == BGP_OPEN_SENT)
-		lost(p, BGP_IN, "the peer opened a newer connection");
-	if (!bgp_session_connected(&p->session, BGP_IN, clock_now(), &acts)) {
+	if (p->session.conn[slot].state == BGP_OPEN_SENT)
+		lost(p, slot, "the peer opened a newer connection");
+	if (!bgp_session_connected(&p->session, slot, clock_now(), &acts)) {
 		log_remote(&p->limit, LOG_LEVEL_DEBUG, p->subject, "a second connection was turned away");
 		turn_away(p, fd, &acts);
 		return;
 	}
-	conn_adopt(p, BGP_IN, fd);
-	p->conn[BGP_IN].connecting = false;
-	learn_local_address(p, fd);
-	ev_io_start(p->daemon->loop, &p->conn[BGP_IN].reader);
+	conn_adopt(p, slot, fd);
+	p->conn[slot].connecting = false;
+	if (bgp_session_slot(&p->session) == BGP_SLOTS)
+		learn_local_address(p, fd);
+	ev_io_start(p->daemon->loop, &p->conn[slot].reader);
 	carry_out(p, &acts);
 }
 
@@ -720,7 +727,10 @@ void peer_check_send_hold(struct peer *p, struct tick now)
 
 bool peer_is_busy(const struct peer *p)
 {
-	return p->session.conn[BGP_OUT].state >= BGP_OPEN_SENT || p->session.conn[BGP_IN].state >= BGP_OPEN_SENT;
+	bool busy = false;
+	for (unsigned slot = 0; slot < BGP_SLOTS; slot++)
+		busy |= p->session.conn[slot].state >= BGP_OPEN_SENT;
+	return busy;
 }
 
 void peer_moved(struct peer *p, const struct addr *address, const char *why)

@@ -103,9 +103,14 @@ static void check(const struct edge *e)
 {
 	const struct bgp_session *s = &e->s;
 	const struct bgp_conn *c = s->conn;
-	bool idle = c[BGP_OUT].state == BGP_IDLE && c[BGP_IN].state == BGP_IDLE;
-	require(slot_fits(e, BGP_OUT) && slot_fits(e, BGP_IN));
-	require(c[BGP_OUT].state < BGP_OPEN_CONFIRM || c[BGP_IN].state < BGP_OPEN_CONFIRM);
+	unsigned used = 0, agreed = 0;
+	for (unsigned i = 0; i < BGP_SLOTS; i++) {
+		used += c[i].state != BGP_IDLE;
+		agreed += c[i].state >= BGP_OPEN_CONFIRM;
+		require(slot_fits(e, (enum bgp_slot)i));
+	}
+	bool idle = used == 0;
+	require(agreed <= 1);
 	require(e->up == (bgp_session_slot(s) != BGP_SLOTS) && e->ups == s->established_count);
 	require(e->up == (bgp_session_state(s) == BGP_ESTABLISHED));
 	require(s->enabled || (idle && !tick_is_set(bgp_session_next_at(s))));
@@ -127,16 +132,17 @@ static void connected(struct edge *e, enum bgp_slot slot, struct bgp_actions *ac
 		bgp_session_connected(&e->s, slot, e->now, acts);
 		return;
 	}
-	bool had = e->open[BGP_IN];
-	if (e->s.conn[BGP_IN].state == BGP_OPEN_SENT) {
-		bgp_session_lost(&e->s, BGP_IN, "a newer one", e->now, acts);
+	slot = bgp_session_incoming(&e->s);
+	bool had = e->open[slot];
+	if (e->s.conn[slot].state == BGP_OPEN_SENT) {
+		bgp_session_lost(&e->s, slot, "a newer one", e->now, acts);
 		carry_out(e, acts);
 		bgp_actions_clear(acts);
 		had = false;
 	}
-	if (bgp_session_connected(&e->s, BGP_IN, e->now, acts)) {
+	if (bgp_session_connected(&e->s, slot, e->now, acts)) {
 		require(!had);
-		e->open[BGP_IN] = true;
+		e->open[slot] = true;
 		return;
 	}
 	/* for the newcomer only: a word, and the end */
@@ -165,6 +171,7 @@ static void good_open(struct edge *e, enum bgp_slot slot, uint8_t how, struct bg
 			     .router_id = LOCAL_ID - 1 + (how >> 2 & 3), .as4 = how & 16, .multiprotocol = how & 32};
 	o.families[BGP_IPV4_UNICAST] = true;
 	o.restart.present = how & 64;
+	o.restart.restarting = how & 64 && how & 16;
 	size_t len = bgp_open_encode(bytes, sizeof bytes, &o);
 	message(e, slot, BGP_OPEN, bytes + BGP_HEADER_LEN, len - BGP_HEADER_LEN, acts);
 }
@@ -192,7 +199,7 @@ static void event(struct edge *e, struct cursor *in)
 {
 	struct bgp_actions acts;
 	uint8_t what = cursor_u8(in), arg = cursor_u8(in);
-	enum bgp_slot slot = what & 0x80 ? BGP_IN : BGP_OUT;
+	enum bgp_slot slot = !(what & 0x80) ? BGP_OUT : what & 0x40 ? BGP_ANEW : BGP_IN;
 	bgp_actions_clear(&acts);
 	switch (what % 10) {
 	case 0:

@@ -118,7 +118,7 @@ static void one_in(struct one *o, enum bgp_slot slot, enum bgp_state state)
 {
 	struct bgp_open open = peer_open();
 	one_default(o);
-	if (slot == BGP_IN) {
+	if (slot != BGP_OUT) {
 		bgp_actions_clear(&o->acts);
 		bgp_session_lost(&o->s, BGP_OUT, "refused", o->now, &o->acts);
 	}
