@@ -710,11 +710,48 @@ static int lease_address(struct ipam_store *s, MDB_txn *txn, const struct addr *
 	return map_error(mdb_put(txn, s->db[DB_ADDRS], &k, &v, 0));
 }
 
+static const struct addr *wanted_of(const struct ipam_request *r, bool v4)
+{
+	for (unsigned i = 0; i < r->wanted->addr_count; i++)
+		if (addr_is_v4(&r->wanted->addrs[i]) == v4)
+			return &r->wanted->addrs[i];
+	return NULL;
+}
+
+static bool in_a_cidr(const struct ipam_request *r, const struct addr *a)
+{
+	for (size_t i = 0; i < r->cidr_count; i++)
+		if (ipam_range_usable(&r->cidrs[i], a))
+			return true;
+	return false;
+}
+
+static int take_wanted(struct ipam_store *s, MDB_txn *txn, const struct ipam_request *r, const struct addr *a,
+		       struct ipam_lease *l, struct ipam_shortage *shortage)
+{
+	struct address_state state;
+	*shortage = (struct ipam_shortage){.cidr = prefix_make(a, 128)};
+	if (!in_a_cidr(r, a))
+		return ERR_RANGE;
+	int err = get_state(s, txn, a, &state);
+	if (!err && state.state == STATE_LEASED)
+		err = -EADDRINUSE;
+	if (!err && state.state == STATE_FREED)
+		err = drop_freed(s, txn, state.freed_at_ms, a);
+	if (err)
+		return err;
+	l->addrs[l->addr_count++] = *a;
+	return lease_address(s, txn, a, l);
+}
+
 /* One address from the CIDRs of the family, tried in their order, added to the lease. */
 static int take_family(struct ipam_store *s, MDB_txn *txn, const struct ipam_request *r, bool v4,
 		       struct ipam_lease *l, struct ipam_shortage *shortage)
 {
 	const struct prefix *last = NULL;
+	const struct addr *wanted = wanted_of(r, v4);
+	if (wanted)
+		return take_wanted(s, txn, r, wanted, l, shortage);
 	struct addr *a = &l->addrs[l->addr_count];
 	int err = ERR_NOT_FOUND;
 	for (size_t i = 0; i < r->cidr_count && err == ERR_NOT_FOUND; i++) {

@@ -48,13 +48,14 @@ int ipam_store_lock_owner(struct ipam_store *s, const char *container, const cha
 void ipam_store_unlock_owner(struct ipam_store *s, const char *container, const char *ifname);
 
 struct ipam_request {
-	const struct ipam_lease *wanted; /* all but its addresses */
+	const struct ipam_lease *wanted; /* its addresses: those that it must have, for families where it may not be any */
 	const struct prefix *cidrs;      /* of both families; one address a family is taken */
 	size_t cidr_count;
 	int64_t now_ms, reuse_delay_ms;
 };
 /* 0: *out is the new lease. ERR_EXISTS: *out is the one that the owner already has, unchanged.
- * ERR_EXHAUSTED: *shortage tells of which CIDR (the last of its family). */
+ * ERR_EXHAUSTED: *shortage tells of which CIDR (the last of its family). ERR_RANGE, -EADDRINUSE: its cidr is the wanted
+ * address, which is in none of the CIDRs, or another's. A wanted address need not have rested. */
 int ipam_store_take(struct ipam_store *s, const struct ipam_request *r, struct ipam_lease *out,
 		    struct ipam_shortage *shortage);
 /* The same answer, and nothing is taken; r->wanted is an owner without a lease. */

@@ -12,10 +12,12 @@
 #include "src/cni/netns_io.h"
 #include "src/cni/result.h"
 #include "src/cni/verbs_io.h"
+#include "src/cni/wishes.h"
 
 struct add {
 	const struct cni_request *r;
 	struct cni_settings settings;
+	struct cni_wishes wishes;
 	struct ipam_store *store;
 	struct netlink_socket *host, *pod;
 	int netns;
@@ -48,7 +50,9 @@ static int open_netns(struct add *a, struct cni_error *e)
 
 static int open_store(struct add *a, struct cni_error *e)
 {
-	int err = cni_settings_read(a->r, &a->settings, e);
+	int err = cni_wishes_parse(a->r, &a->wishes, e);
+	if (!err)
+		err = cni_settings_read(a->r, &a->settings, e);
 	return err ? err : cni_store_open(a->r, true, &a->store, e);
 }
 
@@ -98,7 +102,23 @@ static void wanted_lease(const struct add *a, struct ipam_lease *l)
 	strcpy(l->netns, a->r->netns);
 	strcpy(l->pod, a->r->pod);
 	cni_mac(l->container, l->ifname, CNI_POD_END, l->mac);
+	if (a->wishes.has_mac)
+		memcpy(l->mac, a->wishes.mac, sizeof l->mac);
+	memcpy(l->addrs, a->wishes.addrs, sizeof l->addrs);
+	l->addr_count = a->wishes.addr_count;
 	l->since = time(NULL);
+}
+
+static bool has_addresses(const struct ipam_lease *l, const struct ipam_lease *wanted)
+{
+	for (unsigned i = 0; i < wanted->addr_count; i++) {
+		bool found = false;
+		for (unsigned j = 0; j < l->addr_count; j++)
+			found |= addr_eq(&wanted->addrs[i], &l->addrs[j]);
+		if (!found)
+			return false;
+	}
+	return true;
 }
 
 /* The owner has a lease: a second ADD is refused, but one whose interface is gone (the runtime lost it
@@ -109,6 +129,9 @@ static int adopt_lease(struct add *a, const struct ipam_lease *wanted, struct cn
 	if (lease_lives(&a->lease))
 		return cni_fail(e, CNI_EXISTS, "container %.64s has its %s already, with address %s in %.160s",
 				a->r->container, a->r->ifname, addr_format(&a->lease.addrs[0], text), a->lease.netns);
+	if (!has_addresses(&a->lease, wanted))
+		return cni_fail(e, CNI_EXISTS, "container %.64s has a lease for its %s with other addresses than are asked for; "
+				"DEL comes before another ADD", a->r->container, a->r->ifname);
 	struct ipam_lease renewed = *wanted;
 	memcpy(renewed.addrs, a->lease.addrs, sizeof renewed.addrs);
 	renewed.addr_count = a->lease.addr_count;
@@ -123,7 +146,7 @@ static int adopt_lease(struct add *a, const struct ipam_lease *wanted, struct cn
 static int take_lease(struct add *a, struct cni_error *e)
 {
 	struct ipam_lease wanted;
-	struct ipam_shortage shortage;
+	struct ipam_shortage shortage = {.total = 0};
 	bool found;
 	/* only known free while the owner's lock is held, which it is */
 	int err = cni_host_link_find(a->host, a->r->container, a->r->ifname, &a->host_end, &found, e);

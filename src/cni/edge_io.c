@@ -94,6 +94,14 @@ int cni_no_address(const struct cni_request *r, const struct cni_settings *setti
 		   const struct ipam_shortage *shortage, struct cni_error *e)
 {
 	char cidr[PREFIX_TEXT_MAX];
+	if (err == ERR_RANGE) {
+		cni_fail(e, CNI_BAD_CONFIG, "%s was asked for and is no address that a pod of this node can have",
+			 prefix_format(&shortage->cidr, cidr));
+		return cni_fail_details(e, "see pods.cidrs in: underlayc show status");
+	}
+	if (err == -EADDRINUSE)
+		return cni_fail(e, CNI_TRY_AGAIN, "%s was asked for and is another pod's; see: underlayc show pods",
+				prefix_format(&shortage->cidr, cidr));
 	if (err != ERR_EXHAUSTED)
 		return cni_store_fail(r, err, "take an address", e);
 	cni_fail(e, CNI_TRY_AGAIN, "no address is free in %s: %llu of %llu used, %llu resting; try again",

@@ -24,8 +24,8 @@ static volatile sig_atomic_t answer_status; /* of the answer that was given */
 #ifndef SANITIZED
 static char damage_mark[CNI_MARK_MAX];
 
-/* A damaged lease store is mapped memory: reading it may end in a signal. The runtime is told all the same, and the next
- * call makes the store anew. */
+/* A damaged lease store is mapped memory: reading it may end in a signal. The runtime is told all the same, and the
+ * next call makes the store anew. */
 static void answer_crash(int sig)
 {
 	static const char text[] = "{\"cniVersion\":\"1.0.0\",\"code\":5,\"msg\":\"underlay crashed: "

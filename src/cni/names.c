@@ -38,6 +38,18 @@ void cni_mac(const char *container, const char *ifname, enum cni_end end, uint8_
 	out[0] = (uint8_t)((out[0] & 0xfc) | 0x02);
 }
 
+bool cni_mac_parse(const char *text, uint8_t out[CNI_MAC_LEN])
+{
+	unsigned m[CNI_MAC_LEN];
+	int end = 0;
+	if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &m[0], &m[1], &m[2], &m[3], &m[4], &m[5], &end) != CNI_MAC_LEN ||
+	    text[end])
+		return false;
+	for (int i = 0; i < CNI_MAC_LEN; i++)
+		out[i] = (uint8_t)m[i];
+	return true;
+}
+
 void cni_mac_format(const uint8_t m[CNI_MAC_LEN], char out[18])
 {
 	snprintf(out, 18, "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);

@@ -14,6 +14,8 @@ enum cni_end { CNI_HOST_END, CNI_POD_END };
 void cni_host_ifname(const char *container, const char *ifname, unsigned number, char out[CNI_NAME_MAX]);
 /* A locally administered unicast address. */
 void cni_mac(const char *container, const char *ifname, enum cni_end end, uint8_t out[CNI_MAC_LEN]);
+/* False for what is not six pairs of hex digits with colons. */
+bool cni_mac_parse(const char *text, uint8_t out[CNI_MAC_LEN]);
 void cni_mac_format(const uint8_t mac[CNI_MAC_LEN], char out[18]);
 /* "underlay NETWORK/CONTAINER/IFNAME": the host end's ifalias. */
 void cni_alias(const char *network, const char *container, const char *ifname, char out[CNI_ALIAS_MAX]);

@@ -70,11 +70,17 @@ static void add_address(struct ipam_lease *l, const struct addr *a)
 	}
 }
 
-static void give_address(struct rebuild *r, uint32_t ifindex, const struct addr *a)
+/* mac: of the pod's end, where it is known. */
+static void give_address(struct rebuild *r, uint32_t ifindex, const struct addr *a, const uint8_t *mac)
 {
-	for (size_t i = 0; i < r->count; i++)
-		if (r->at[i].ifindex == ifindex && addr_is_unicast(a) && !addr_is_link_local(a))
-			add_address(&r->at[i].lease, a);
+	for (size_t i = 0; i < r->count; i++) {
+		struct ipam_lease *l = &r->at[i].lease;
+		if (r->at[i].ifindex != ifindex || !addr_is_unicast(a) || addr_is_link_local(a))
+			continue;
+		add_address(l, a);
+		if (mac)
+			memcpy(l->mac, mac, sizeof l->mac);
+	}
 }
 
 static void take_neighbour(void *arg, const struct nlmsghdr *h, int error, const char *ext_text)
@@ -84,7 +90,7 @@ static void take_neighbour(void *arg, const struct nlmsghdr *h, int error, const
 	(void)error;
 	(void)ext_text;
 	if (netlink_neigh_decode(h, &n, &deleted) == 0 && n.state & NUD_PERMANENT)
-		give_address(arg, n.ifindex, &n.addr);
+		give_address(arg, n.ifindex, &n.addr, n.has_mac ? n.mac : NULL);
 }
 
 static void take_route(void *arg, const struct nlmsghdr *h, int error, const char *ext_text)
@@ -95,7 +101,7 @@ static void take_route(void *arg, const struct nlmsghdr *h, int error, const cha
 	(void)ext_text;
 	if (netlink_route_decode(h, &route, &deleted) == 0 && route.prefix.len == 128 && route.nexthop_count == 1 &&
 	    addr_is_zero(&route.nexthops[0].gateway))
-		give_address(arg, route.nexthops[0].ifindex, &route.prefix.addr);
+		give_address(arg, route.nexthops[0].ifindex, &route.prefix.addr, NULL);
 }
 
 static bool lacks_address(const struct rebuild *r)

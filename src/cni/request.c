@@ -153,12 +153,14 @@ static bool arg_value(const char *args, const char *key, char *out, size_t size)
 	return found;
 }
 
-static void take_pod_name(const char *args, struct cni_request *r)
+static void take_args(const char *args, struct cni_request *r)
 {
 	char space[64], name[sizeof r->pod - sizeof space];
 	if (arg_value(args, "K8S_POD_NAMESPACE", space, sizeof space) &&
 	    arg_value(args, "K8S_POD_NAME", name, sizeof name) && space[0] && name[0])
 		snprintf(r->pod, sizeof r->pod, "%s/%s", space, name);
+	arg_value(args, "IP", r->args_ip, sizeof r->args_ip);
+	arg_value(args, "MAC", r->args_mac, sizeof r->args_mac);
 }
 
 /* --- the configuration */
@@ -305,7 +307,7 @@ int cni_request_parse(const struct cni_environment *env, const char *text, size_
 	if (err)
 		return err;
 	if (env->args)
-		take_pod_name(env->args, out);
+		take_args(env->args, out);
 	return take_config(text, len, out, e);
 }
 

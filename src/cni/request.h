@@ -30,6 +30,7 @@ struct cni_request {
 	char netns[256];      /* "" on a DEL without it */
 	char pod[256];        /* "namespace/name", "" outside Kubernetes */
 	char run_dir[CNI_RUN_DIR_MAX];
+	char args_ip[64], args_mac[32]; /* IP and MAC of CNI_ARGS; "": not there */
 	bool own_netns_allowed;
 	struct json_object *config; /* owned; NULL where it did not parse (DEL, VERSION) */
 };

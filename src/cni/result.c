@@ -152,18 +152,6 @@ static size_t list_of(struct json_object *o, const char *key, struct json_object
 	return json_object_is_type(*list, json_type_array) ? json_object_array_length(*list) : 0;
 }
 
-static bool parse_mac(const char *text, uint8_t out[CNI_MAC_LEN])
-{
-	unsigned m[CNI_MAC_LEN];
-	int end = 0;
-	if (sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &m[0], &m[1], &m[2], &m[3], &m[4], &m[5], &end) != CNI_MAC_LEN ||
-	    text[end])
-		return false;
-	for (int i = 0; i < CNI_MAC_LEN; i++)
-		out[i] = (uint8_t)m[i];
-	return true;
-}
-
 /* Which of the interfaces is ours: it has the name and lies in a sandbox. -1: none. */
 static int find_interface(struct json_object *list, size_t n, const char *ifname)
 {
@@ -224,7 +212,7 @@ int cni_prev_parse(struct json_object *prev, const char *ifname, struct cni_prev
 	if (n && ours < 0)
 		return cni_fail(e, CNI_NOT_AS_MADE, "prevResult lists no interface %s in a sandbox", ifname);
 	if (ours >= 0)
-		out->has_mac = parse_mac(text_of(json_object_array_get_idx(interfaces, (size_t)ours), "mac"), out->mac);
+		out->has_mac = cni_mac_parse(text_of(json_object_array_get_idx(interfaces, (size_t)ours), "mac"), out->mac);
 	size_t ip_count = list_of(prev, "ips", &ips), route_count = list_of(prev, "routes", &routes);
 	int err = 0;
 	for (size_t i = 0; !err && i < ip_count && out->addr_count < CNI_PREV_ADDRS; i++)

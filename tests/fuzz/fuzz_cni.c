@@ -11,6 +11,7 @@
 #include "src/cni/request.h"
 #include "src/cni/result.h"
 #include "src/cni/settings.h"
+#include "src/cni/wishes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -40,6 +41,9 @@ static void try_request(unsigned verb, const char *text, size_t len)
 		require(prev.addr_count <= CNI_PREV_ADDRS && prev.route_count <= CNI_PREV_ROUTES);
 	if (!err && r.verb == CNI_GC && cni_attachments_check(&r, &e) == 0)
 		cni_attachments_have(&r, "c1", "eth0");
+	struct cni_wishes wishes;
+	if (!err && cni_wishes_parse(&r, &wishes, &e) == 0)
+		require(wishes.addr_count <= IPAM_LEASE_ADDRS);
 	char *answer = cni_error_text(r.version, &e);
 	require(answer != NULL);
 	free(answer);

@@ -10,6 +10,7 @@
 #include "src/cni/request.h"
 #include "src/cni/result.h"
 #include "src/cni/settings.h"
+#include "src/cni/wishes.h"
 
 static const struct cni_environment good = {
 	.command = "ADD", .container = "c1", .netns = "/run/netns/x", .ifname = "eth0",
@@ -236,6 +237,82 @@ START_TEST(what_gc_keeps)
 }
 END_TEST
 
+/* --- what is asked for */
+
+static int wishes_of(const char *config_part, const char *args, struct cni_wishes *out, struct cni_error *e)
+{
+	struct cni_environment env = good;
+	struct cni_request r;
+	char text[512];
+	env.args = args;
+	snprintf(text, sizeof text, "{\"cniVersion\":\"1.0.0\",\"name\":\"n\"%s}", config_part);
+	ck_assert_int_eq(parse(&env, text, &r, e), 0);
+	int err = cni_wishes_parse(&r, out, e);
+	cni_request_fini(&r);
+	return err;
+}
+
+START_TEST(addresses_and_macs_are_asked_for_in_three_places)
+{
+#define RUNTIME ",\"runtimeConfig\":{\"ips\":[\"10.0.0.1\",\"fd00::1/64\"],\"mac\":\"02:00:00:00:00:01\"}"
+#define CAPITAL ",\"runtimeConfig\":{\"Ips\":[\"10.0.0.1/24\",\"fd00::1\"],\"MAC\":\"02:00:00:00:00:01\"}"
+#define ARGS ",\"args\":{\"cni\":{\"ips\":[\"10.0.0.2\"],\"mac\":\"02:00:00:00:00:02\"}}"
+	static const struct {
+		const char *config, *env, *first;
+		unsigned count;
+		uint8_t mac; /* its last byte; 0: none */
+	} rows[] = {
+		{"", NULL, "", 0, 0},
+		{"", "IgnoreUnknown=1;K8S_POD_NAME=x", "", 0, 0},
+		{RUNTIME, NULL, "10.0.0.1", 2, 1},
+		{CAPITAL, NULL, "10.0.0.1", 2, 1},
+		{ARGS, NULL, "10.0.0.2", 1, 2},
+		{"", "IP=10.0.0.3;MAC=02:00:00:00:00:03", "10.0.0.3", 1, 3},
+		{"", "IP=fd00::3/128", "fd00::3", 1, 0},
+		{RUNTIME ARGS, "IP=10.0.0.3;MAC=02:00:00:00:00:03", "10.0.0.1", 2, 1},
+		{ARGS, "IP=10.0.0.3;MAC=02:00:00:00:00:03", "10.0.0.2", 1, 2},
+		{",\"runtimeConfig\":{\"ips\":[],\"mac\":\"\"}", "IP=10.0.0.3", "10.0.0.3", 1, 0},
+		{",\"runtimeConfig\":null,\"args\":3", NULL, "", 0, 0},
+	};
+	struct cni_wishes w;
+	struct cni_error e;
+	char text[ADDR_TEXT_MAX];
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		ck_assert_msg(wishes_of(rows[i].config, rows[i].env, &w, &e) == 0, "row %zu: %s", i, e.msg);
+		ck_assert_uint_eq(w.addr_count, rows[i].count);
+		ck_assert_str_eq(w.addr_count ? addr_format(&w.addrs[0], text) : "", rows[i].first);
+		ck_assert_int_eq(w.has_mac ? w.mac[5] : 0, rows[i].mac);
+	}
+}
+END_TEST
+
+START_TEST(a_wish_that_is_none_is_named)
+{
+	static const struct {
+		const char *config, *env, *words;
+		int code;
+	} rows[] = {
+		{",\"runtimeConfig\":{\"ips\":\"10.0.0.1\"}", NULL, "runtimeConfig.ips: expected a list", 7},
+		{",\"runtimeConfig\":{\"ips\":[7]}", NULL, "runtimeConfig.ips", 7},
+		{",\"runtimeConfig\":{\"ips\":[\"10.0.0\"]}", NULL, "\"10.0.0\"", 7},
+		{",\"runtimeConfig\":{\"ips\":[\"224.0.0.1\"]}", NULL, "unicast", 7},
+		{",\"runtimeConfig\":{\"ips\":[\"10.0.0.1/33\"]}", NULL, "10.0.0.1/33", 7},
+		{",\"runtimeConfig\":{\"ips\":[\"10.0.0.1\",\"10.0.0.2\"]}", NULL, "second address", 7},
+		{",\"args\":{\"cni\":{\"mac\":\"03:00:00:00:00:01\"}}", NULL, "args.cni.mac", 7},
+		{",\"args\":{\"cni\":{\"mac\":\"00:00:00:00:00:00\"}}", NULL, "unicast MAC", 7},
+		{",\"args\":{\"cni\":{\"mac\":\"02:00:00:00:00\"}}", NULL, "args.cni.mac", 7},
+		{"", "IP=ten", "IP in CNI_ARGS: \"ten\"", 4},
+		{"", "MAC=x", "MAC in CNI_ARGS: \"x\"", 4},
+	};
+	struct cni_wishes w;
+	struct cni_error e;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		ck_assert_msg(wishes_of(rows[i].config, rows[i].env, &w, &e) == rows[i].code, "row %zu", i);
+		ck_assert_msg(strstr(e.msg, rows[i].words) != NULL, "row %zu: %s", i, e.msg);
+	}
+}
+END_TEST
+
 /* --- the daemon's settings */
 
 START_TEST(settings_are_read_or_explained)
@@ -453,6 +530,8 @@ int main(void)
 	tcase_add_test(t, versions_and_check);
 	tcase_add_test(t, status_and_gc_are_about_the_network);
 	tcase_add_test(t, what_gc_keeps);
+	tcase_add_test(t, addresses_and_macs_are_asked_for_in_three_places);
+	tcase_add_test(t, a_wish_that_is_none_is_named);
 	tcase_add_test(t, settings_are_read_or_explained);
 	tcase_add_test(t, names_follow_from_the_container);
 	tcase_add_test(t, results_have_the_shape_of_their_version);
