@@ -160,15 +160,18 @@ static bool is_internal(const struct conf *c, const struct conf_peer *p)
 	return p->asn_kind == CONF_ASN_INTERNAL;
 }
 
-/* RFC 8212: without a policy nothing is taken over eBGP; ours is what cluster-cidrs allow. */
+/* A client whose routes are not taken is none either. RFC 8212: without a policy nothing is taken over eBGP; ours is what cluster-cidrs allow. */
 static void check_policy(const struct check *k, const struct placed_peer *p)
 {
 	const struct conf_tree *clusters = conf_tree_given(conf_tree_find(k->root, "pods"), "cluster-cidrs");
 	bool known = clusters && (clusters->kind != CONF_TREE_LIST || clusters->count);
-	if (!known && is_external(k->conf, p->peer) && !conf_tree_given(p->tree, "import"))
+	bool wanted = is_external(k->conf, p->peer) || p->peer->route_reflector_client;
+	if (!known && wanted && !conf_tree_given(p->tree, "import"))
 		peer_error(k, p, "import",
-			   "missing, and nothing says which routes this eBGP peer may send: set pods.cluster-cidrs, or "
-			   "import: all here");
+			   p->peer->route_reflector_client
+				   ? "missing, and nothing says which routes this client may send: set pods.cluster-cidrs, or import: all here"
+				   : "missing, and nothing says which routes this eBGP peer may send: set pods.cluster-cidrs, or "
+				     "import: all here");
 }
 
 /* One says "255, so that the peer can tell how far we are", the other something less. */

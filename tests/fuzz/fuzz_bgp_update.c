@@ -262,6 +262,28 @@ static void send_to(const struct bgp_attrs *a, unsigned context, const struct bg
 	require(a->wire_len + 2u * a->as_path_len + 200u > BGP_MESSAGE_MAX);
 }
 
+/* With everything that a session may ask for: whatever is said then is understood at the other end. */
+static void send_rewritten(const struct bgp_attrs *a, unsigned context, enum bgp_family family)
+{
+	struct bgp_export e = export_to(context);
+	struct bgp_words words;
+	struct bgp_attr_block out;
+	struct bgp_attrs *classic, *mp;
+	uint8_t block[BGP_MESSAGE_MAX];
+	e.own_next_hop = e.as_override = e.remove_private = e.draining = true;
+	e.peer_asn = PEER_AS;
+	e.originator = e.cluster_id = 7;
+	if (!bgp_attrs_export(a, &e, family, block, sizeof block, &words))
+		return;
+	bgp_attrs_decode(&table, context, cursor_of(block, words.len), family == BGP_IPV4_UNICAST, &out, &classic, &mp);
+	require(out.fault.reaction == BGP_FINE && out.complete && !out.reach.present);
+	if (classic)
+		check_set(classic, context & BGP_ATTR_IBGP);
+	require(!classic || (classic->graceful_shutdown && classic->local_pref == 0));
+	bgp_attrs_unref(classic);
+	bgp_attrs_unref(mp);
+}
+
 static void send_everywhere(const struct bgp_attrs *a, struct bgp_nlri n)
 {
 	static struct collected all;
@@ -269,6 +291,8 @@ static void send_everywhere(const struct bgp_attrs *a, struct bgp_nlri n)
 	for (unsigned context = 0; routes.count && context < 16; context++)
 		if (!(context & BGP_ATTR_EDITED))
 			send_to(a, context, &routes);
+	for (unsigned context = 0; routes.count && context < BGP_ATTR_EDITED; context++)
+		send_rewritten(a, context, n.family);
 }
 
 /* --- UPDATEs */

@@ -69,15 +69,23 @@ START_TEST(mistakes_are_named)
 }
 END_TEST
 
-START_TEST(a_blackhole_needs_the_cluster)
+/* Where nothing says what the cluster is. */
+static void check_without_cluster(const char *keys, const char *path, const char *error)
 {
-	static const char text[] = "node: {name: n1, asn: 64701}\npeers:\n  - {address: 10.0.0.1, asn: 6, import: all, blackhole: true}\n";
+	char text[256];
 	struct conf_errors errors = {0};
+	snprintf(text, sizeof text, "node: {name: n1, asn: 64701}\npeers:\n  - {address: 10.0.0.1, %s}\n", keys);
 	ck_assert_ptr_null(conf_load_text(text, strlen(text), "host", &errors));
 	ck_assert_uint_eq(errors.count, 1);
-	ck_assert_str_eq(errors.at[0].path, "peers[0].blackhole");
-	ck_assert(strstr(errors.at[0].text, "needs pods.cluster-cidrs") != NULL);
+	ck_assert_str_eq(errors.at[0].path, path);
+	ck_assert_msg(strstr(errors.at[0].text, error) != NULL, "%s", errors.at[0].text);
 	conf_errors_fini(&errors);
+}
+
+START_TEST(some_need_the_cluster)
+{
+	check_without_cluster("asn: 6, import: all, blackhole: true", "peers[0].blackhole", "needs pods.cluster-cidrs");
+	check_without_cluster("asn: internal, route-reflector-client: true", "peers[0].import", "which routes this client may send");
 }
 END_TEST
 
@@ -116,7 +124,7 @@ int main(void)
 	suite_add_tcase(suite, t);
 	tcase_add_test(t, values_arrive);
 	tcase_add_loop_test(t, mistakes_are_named, 0, (int)(sizeof bad / sizeof *bad));
-	tcase_add_test(t, a_blackhole_needs_the_cluster);
+	tcase_add_test(t, some_need_the_cluster);
 	tcase_add_test(t, some_settings_make_another_session);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
