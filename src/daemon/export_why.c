@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "bgp/update.h"
+#include "rib/rank.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/export.h"
 #include "src/daemon/peer_io.h"
@@ -16,13 +17,13 @@ static const char *why_family_not(const struct peer *p, const struct rib_entry *
 			      : "its family was not agreed on in this session";
 }
 
-static const char *why_rules_not(const struct peer *p, const struct rib_entry *e, const struct rib_path *best, char *buf,
+static const char *why_rules_not(const struct peer *p, const struct rib_entry *e, const struct rib_path *path, char *buf,
 				 size_t cap)
 {
-	const struct peer *from = best->source->owner;
-	const struct rib_policy_subject s = {&e->prefix, best->source->kind, from ? from->name : NULL};
+	const struct peer *from = path->source->owner;
+	const struct rib_policy_subject s = {&e->prefix, path->source->kind, from ? from->name : NULL};
 	const struct rib_policy *rules = p->group->rules;
-	struct bgp_attrs *attrs = bgp_attrs_ref(best->attrs);
+	struct bgp_attrs *attrs = bgp_attrs_ref(path->attrs);
 	struct rib_policy_trace trace;
 	enum rib_verdict verdict = rib_policy_run(rules, &s, &attrs, &trace);
 	bgp_attrs_unref(attrs);
@@ -35,19 +36,38 @@ static const char *why_rules_not(const struct peer *p, const struct rib_entry *e
 	return buf;
 }
 
-const char *export_why_not(const struct peer *p, const struct rib_entry *e, char *buf, size_t cap)
+/* path NULL: none can be used */
+static const char *why_path_not(const struct peer *p, const struct rib_entry *e, const struct rib_path *path, char *buf, size_t cap)
 {
-	const struct rib_path *best = rib_best(e);
 	const struct group *g = p->group;
-	const char *why = g ? why_family_not(p, e) : "there is no session";
-	if (why)
-		return why;
-	if (best && best->source->owner == p)
+	if (path && path->source->owner == p)
 		return "the route is from there";
-	why = rib_export_refusal(g->policy, g->to, best);
-	if (!why && g->keeps_back && best->attrs->otc)
+	const char *why = rib_export_refusal(g->policy, g->to, path);
+	if (!why && g->keeps_back && path->attrs->otc)
 		why = "the route is for customers only";
 	if (!why && g->policy == RIB_EXPORT_WRITTEN)
-		why = why_rules_not(p, e, best, buf, cap);
+		why = why_rules_not(p, e, path, buf, cap);
 	return why;
+}
+
+/* Who gets several paths is told where any of them may be. */
+static bool gets_another(const struct peer *p, struct rib_entry *e)
+{
+	struct rib_ranking k = {0};
+	const struct rib_path *path = NULL;
+	char waste[256];
+	rib_ranking_start(&k, p->daemon->rib, e);
+	while ((path = rib_ranking_next(&k)) != NULL && why_path_not(p, e, path, waste, sizeof waste))
+		;
+	rib_ranking_fini(&k);
+	return path != NULL;
+}
+
+const char *export_why_not(const struct peer *p, struct rib_entry *e, char *buf, size_t cap)
+{
+	const char *why = p->group ? why_family_not(p, e) : "there is no session";
+	if (why)
+		return why;
+	why = why_path_not(p, e, rib_best(e), buf, cap);
+	return why && p->group->paths[bgp_family_of_prefix(&e->prefix)] && gets_another(p, e) ? NULL : why;
 }

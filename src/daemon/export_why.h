@@ -6,5 +6,6 @@
 
 struct peer;
 
-/* NULL: it is told of the best path of e. Otherwise why not, in buf or static. */
-const char *export_why_not(const struct peer *p, const struct rib_entry *e, char *buf, size_t cap);
+/* NULL: it is told of e, of the best path or of another where it gets several. Otherwise why not of the best, in buf or
+ * static. */
+const char *export_why_not(const struct peer *p, struct rib_entry *e, char *buf, size_t cap);

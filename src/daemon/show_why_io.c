@@ -115,7 +115,7 @@ static void put_kernel(const struct daemon *d, const struct prefix *p, struct js
 	put(row, "kernel", text);
 }
 
-static void put_peers(const struct daemon *d, const struct rib_entry *e, struct json_object *row)
+static void put_peers(const struct daemon *d, struct rib_entry *e, struct json_object *row)
 {
 	char why[SENTENCE], line[SENTENCE + NAME];
 	struct json_object *told = put_list(row, "told"), *not_told = put_list(row, "not_told");

@@ -184,6 +184,7 @@ def test_what_the_peer_brought_takes_no_place(wire):
         fabric.announce(last)
     fabric.switch.announce(PREFIX, PREFIX6)
     wait_until(lambda: fabric.node.used()[PREFIX][0] == "10.0.0.2", 20, "the switch's path is best", fabric.node.used)
+    assert "tor" in fabric.node.ask("show", "routes", "why", PREFIX)[0]["told"]
     fabric.wait_told(5, 6)
     fabric.announce(7)
     fabric.withdraw(5)
