@@ -149,6 +149,7 @@ def test_same_link_local_on_both_links(net, known):
     assert {p["address"] for p in daemon.peers().values()} == {f"{FAR}%eth0", f"{FAR}%eth1"}
     wait_until(lambda: all(both(node).get(p) == [(FAR, "eth0"), (FAR, "eth1")] for p in OTHERS), 20, "each route by both links",
                lambda: f"{both(node)} {daemon.routes()}")
+    assert {row["next_hop"] for row in daemon.routes(OTHERS[0])} == {f"{FAR}%eth0", f"{FAR}%eth1"}
     tor.ip("link", "set", "eth1", "down")
     wait_until(lambda: all(both(node).get(p) == [(FAR, "eth0")] for p in OTHERS), 5, "one link is left")
     holds_for(lambda: daemon.peer(peers[0].get("address") or "eth0")["state"] == "Established", 0.5, "the other session")

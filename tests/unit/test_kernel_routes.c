@@ -181,7 +181,7 @@ static const struct {
 	{"gateways of both families", "10.244.2.0/24", {{"10.0.0.2", 0, 3}, {"fe80::1", 2, 2}, {"fe80::2", 2, 1}}},
 	{"IPv4, two gateways with weights", "10.244.2.0/24", {{"10.0.0.2", 0, 25}, {"10.0.1.2", 0, 100}}},
 	{"back to one", "10.244.2.0/24", {{"10.0.1.2", 0, 100}}},
-	{"a blackhole", "10.244.2.0/24", {{NULL}}},
+	{"a blackhole", "10.244.2.0/24", {{.gateway = NULL}}},
 	{"IPv6", "fd10:244:2::/64", {{"fe80::1", 1, 1}}},
 	{"IPv6 on both links", "fd10:244:2::/64", {{"fe80::1", 1, 1}, {"fe80::1", 2, 1}}},
 	{"IPv6 weighted", "fd10:244:2::/64", {{"fe80::1", 1, 7}, {"fe80::1", 2, 2}}},
@@ -213,7 +213,8 @@ START_TEST(foreign_weights_are_a_difference)
 	want(&p, (struct hop[4]){{"fe80::1", 1, 1}, {"fe80::1", 2, 4}});
 	carry_out();
 	struct route r = {.prefix = p, .mark = mark, .nexthop_count = 2,
-			  .nexthops = {{ip("fe80::1"), links[0], 4}, {ip("fe80::1"), links[1], 1}}};
+			  .nexthops = {{.gateway = ip("fe80::1"), .ifindex = links[0], .weight = 4},
+				       {.gateway = ip("fe80::1"), .ifindex = links[1], .weight = 1}}};
 	netlink_route_encode(message, sizeof message, NETLINK_ROUTE_REPLACE, 0, &r);
 	must("another's route");
 	ck_assert_uint_eq(differ(&routes), 1);

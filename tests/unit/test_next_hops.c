@@ -116,8 +116,10 @@ static struct prefix prefix_of(unsigned i)
 static void settle(void)
 {
 	nexthop_doubt_all(&nexthops);
-	while (nexthop_work(&nexthops) | rib_review(rib, 7))
-		;
+	for (bool more = true; more;) {
+		more = nexthop_work(&nexthops);
+		more |= rib_review(rib, 7); /* each in every round */
+	}
 	ck_assert(nexthop_settled(&nexthops));
 }
 
