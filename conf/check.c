@@ -13,6 +13,8 @@ struct check {
 	const struct conf *conf;
 	const struct conf_tree *root;
 	struct conf_errors *errors;
+	const struct conf_peer **guarded; /* ranges with a password */
+	size_t guarded_count;
 };
 
 /* A peer with its place in the file. */
@@ -87,11 +89,25 @@ static bool same_place(const struct placed_peer *a, const struct placed_peer *b)
 	       (!addr_is_zero(&a->peer->address) || a->peer->interface);
 }
 
+static int by_peer_range(const void *va, const void *vb)
+{
+	const struct placed_peer *a = va, *b = vb;
+	int c = prefix_cmp(&a->peer->range, &b->peer->range);
+	if (!c)
+		c = strcmp(link_of(a), link_of(b));
+	return c ? c : by_index(a, b);
+}
+
+static bool same_range(const struct placed_peer *a, const struct placed_peer *b)
+{
+	return conf_peer_is_range(a->peer) && prefix_eq(&a->peer->range, &b->peer->range) && strcmp(link_of(a), link_of(b)) == 0;
+}
+
 static const struct unique {
 	const char *key;
 	int (*order)(const void *, const void *);
 	bool (*same)(const struct placed_peer *a, const struct placed_peer *b);
-} uniques[] = {{"name", by_peer_name, same_name}, {"address", by_peer_address, same_place}};
+} uniques[] = {{"name", by_peer_name, same_name}, {"address", by_peer_address, same_place}, {"range", by_peer_range, same_range}};
 
 static void check_unique(const struct check *k, const struct unique *u, struct placed_peer *peers, size_t n)
 {
@@ -127,7 +143,7 @@ static void check_place(const struct check *k, const struct placed_peer *p)
 			first = keys[i];
 	}
 	if (!first)
-		peer_error(k, p, "address", "missing, expected a unicast address here, or interface instead of it");
+		peer_error(k, p, "address", "missing, expected a unicast address here, or interface or range instead of it");
 }
 
 static void check_address(const struct check *k, const struct placed_peer *p)
@@ -193,10 +209,51 @@ static void check_transport(const struct check *k, const struct placed_peer *p)
 		return;
 	if (addr_is_link_local(&c->source) && !addr_is_v4(&c->source))
 		peer_error(k, p, "source", "a link-local address cannot be given here; interface or device says which one is meant");
-	else if (!addr_is_zero(&c->address) && addr_is_v4(&c->source) != addr_is_v4(&c->address))
+	else if ((!addr_is_zero(&c->address) && addr_is_v4(&c->source) != addr_is_v4(&c->address)) ||
+		 (conf_peer_is_range(c) && addr_is_v4(&c->source) != prefix_is_v4(&c->range)))
 		peer_error(k, p, "source", "not of the peer's address family");
 	else if (addr_eq(&c->source, &c->address))
 		peer_error(k, p, "source", "this is the peer's own address");
+}
+
+/* A pod that could open a session could say what it likes. */
+static void check_range(const struct check *k, const struct placed_peer *p)
+{
+	const struct conf_prefixes *pods = &k->conf->pods.cidrs;
+	const struct prefix *range = &p->peer->range;
+	bool meets = false;
+	if (!conf_peer_is_range(p->peer)) {
+		if (conf_tree_given(p->tree, "range-limit") && !conf_tree_given(p->tree, "range"))
+			peer_error(k, p, "range-limit", "needs range");
+		return;
+	}
+	for (size_t i = 0; i < pods->count; i++)
+		meets |= prefix_covers(range, &pods->at[i]) || prefix_covers(&pods->at[i], range);
+	if (meets)
+		peer_error(k, p, "range", "there are addresses of pods.cidrs in it: a pod could call");
+	if (conf_tree_given(p->tree, "passive"))
+		peer_error(k, p, "passive", "not for a range: nobody in it is ever called");
+	if (conf_tree_given(p->tree, "port"))
+		peer_error(k, p, "port", "not for a range: nobody in it is ever called");
+}
+
+/* The kernel asks everybody in a range for its signature who has no password of his own. */
+static void check_passwords(const struct check *k, const struct placed_peer *p)
+{
+	const struct conf_peer *c = p->peer;
+	char text[160], range[PREFIX_TEXT_MAX];
+	if (c->password_file || c->interface)
+		return;
+	for (size_t i = 0; i < k->guarded_count; i++) {
+		const struct conf_peer *r = k->guarded[i];
+		bool inside = conf_peer_is_range(c) ? prefix_covers(&r->range, &c->range) : prefix_has_addr(&r->range, &c->address);
+		if (!inside || strcmp(r->device ? r->device : "", c->device ? c->device : "") != 0)
+			continue;
+		snprintf(text, sizeof text, "missing, but this is inside the range %s, which has one: connections from here without a "
+			 "signature would be dropped", prefix_format(&r->range, range));
+		peer_error(k, p, "password-file", text);
+		return;
+	}
 }
 
 static void check_role(const struct check *k, const struct placed_peer *p)
@@ -279,6 +336,8 @@ static void check_peer(const struct check *k, const struct placed_peer *p)
 	check_policy(k, p);
 	check_ttl(k, p);
 	check_transport(k, p);
+	check_range(k, p);
+	check_passwords(k, p);
 	check_role(k, p);
 	check_side(k, p);
 	check_blackhole(k, p);
@@ -317,12 +376,23 @@ static void check_peers(const struct check *k)
 	free(peers);
 }
 
+static void find_guarded(struct check *k)
+{
+	const struct conf *c = k->conf;
+	k->guarded = conf_grab(c->peer_count, sizeof *k->guarded);
+	for (size_t i = 0; i < c->peer_count; i++)
+		if (conf_peer_is_range(&c->peers[i]) && c->peers[i].password_file)
+			k->guarded[k->guarded_count++] = &c->peers[i];
+}
+
 void conf_check(const struct conf *c, const struct conf_tree *root, struct conf_errors *errors)
 {
-	struct check k = {c, root, errors};
+	struct check k = {.conf = c, .root = root, .errors = errors};
+	find_guarded(&k);
 	check_node(&k);
 	check_peers(&k);
 	conf_check_policies(c, root, errors);
+	free(k.guarded);
 }
 
 /* Texts that may be NULL. */
@@ -331,9 +401,15 @@ static bool same_text(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+bool conf_peer_is_range(const struct conf_peer *p)
+{
+	return p->range.len != 0;
+}
+
 bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b)
 {
 	return strcmp(a->name, b->name) == 0 && addr_eq(&a->address, &b->address) && same_text(a->interface, b->interface) &&
+	       prefix_eq(&a->range, &b->range) &&
 	       a->asn_kind == b->asn_kind &&
 	       a->asn == b->asn && a->passive == b->passive && a->port == b->port && a->hold_time_s == b->hold_time_s &&
 	       a->ipv4 == b->ipv4 && a->ipv6 == b->ipv6 && same_text(a->password, b->password) && a->ttl_security == b->ttl_security &&

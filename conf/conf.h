@@ -24,6 +24,8 @@ struct conf_peer {
 	char *name;
 	struct addr address; /* zero: unnumbered, whoever is at the other end of interface */
 	char *interface;     /* NULL but for these, and for a link-local address */
+	struct prefix range; /* length 0: none; else whoever calls from there, and address is zero */
+	uint16_t range_limit;
 	enum conf_asn_kind asn_kind;
 	uint32_t asn; /* where asn_kind is CONF_ASN_NUMBER */
 	bool passive;
@@ -196,5 +198,6 @@ const struct conf_rules *conf_policy_find(const struct conf *c, const char *name
 enum { CONF_PLACE_MAX = ADDR_TEXT_MAX + 64 };
 /* "10.0.7.254", "fe80::1%eth0" or, of an unnumbered peer, "eth0", into buf. */
 const char *conf_peer_place(const struct conf_peer *p, char buf[CONF_PLACE_MAX]);
+bool conf_peer_is_range(const struct conf_peer *p);
 /* Same settings for a session, so that a reload may keep it; import, export and the limits can change under it. */
 bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b);

@@ -28,6 +28,7 @@ enum conf_key_type {
 	CONF_KEY_ADDRESS,
 	CONF_KEY_ADDRESSES,
 	CONF_KEY_PREFIXES,
+	CONF_KEY_PREFIX,     /* of length min or longer */
 	CONF_KEY_PEER_ASN,
 	CONF_KEY_FAMILIES,
 	CONF_KEY_IMPORT,

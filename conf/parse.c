@@ -264,10 +264,11 @@ struct conf *conf_load_text(const char *text, size_t len, const char *hostname, 
 
 const char *conf_peer_place(const struct conf_peer *p, char buf[CONF_PLACE_MAX])
 {
-	char address[ADDR_TEXT_MAX];
+	char address[ADDR_TEXT_MAX], range[PREFIX_TEXT_MAX];
 	const char *link = p->interface ? p->interface : p->device;
 	bool unnumbered = p->interface && addr_is_zero(&p->address);
-	snprintf(buf, CONF_PLACE_MAX, "%s%s%s", unnumbered ? "" : addr_format(&p->address, address),
+	const char *at = conf_peer_is_range(p) ? prefix_format(&p->range, range) : addr_format(&p->address, address);
+	snprintf(buf, CONF_PLACE_MAX, "%s%s%s", unnumbered ? "" : at,
 		 link && !unnumbered ? "%" : "", link ? link : "");
 	return buf;
 }

@@ -372,6 +372,13 @@ static bool prefix_or_mismatch(const struct value *v, struct prefix *out)
 	return false;
 }
 
+static void set_prefix(const struct value *v)
+{
+	struct prefix p;
+	if (prefix_or_mismatch(v, &p))
+		*(struct prefix *)v->field = p;
+}
+
 struct placed_prefix {
 	struct prefix prefix;
 	const struct conf_tree *tree;
@@ -498,6 +505,7 @@ static void (*const setters[])(const struct value *v) = {
     [CONF_KEY_PEER_ADDRESS] = set_peer_address, [CONF_KEY_INTERFACE] = set_interface,
     [CONF_KEY_ADDRESS] = set_address,
     [CONF_KEY_ADDRESSES] = set_addresses,
+    [CONF_KEY_PREFIX] = set_prefix,
     [CONF_KEY_PREFIXES] = set_prefixes, [CONF_KEY_PEER_ASN] = set_peer_asn,
     [CONF_KEY_FAMILIES] = set_families, [CONF_KEY_IMPORT] = set_import,
     [CONF_KEY_EXPORT] = set_export,	[CONF_KEY_SECRET_FILE] = set_secret_file,

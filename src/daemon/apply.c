@@ -1,5 +1,6 @@
 /* From configuration to the rooms' own parameters, and from what runs to what should run. */
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "src/base/log_io.h"
 #include "src/daemon/apply_policy.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/dynamic_io.h"
 #include "src/daemon/export.h"
 #include "src/daemon/listen_io.h"
 #include "src/daemon/peer_io.h"
@@ -134,22 +136,35 @@ static uint8_t add_path_of(const struct conf_peer *c)
 	return (uint8_t)((c->add_path.receive ? BGP_ADD_PATH_RECEIVE : 0) | (c->add_path.send ? BGP_ADD_PATH_SEND : 0));
 }
 
-static void new_peer(struct daemon *d, const struct conf *c, const struct conf_peer *cp)
+static struct transport_options way_of(const struct conf_peer *cp)
+{
+	return (struct transport_options){.password = cp->password,
+					  .ttl_security = cp->ttl_security,
+					  .multihop = cp->multihop,
+					  .source = cp->source,
+					  .device = cp->device,
+					  .mss = cp->tcp_mss};
+}
+
+/* range: the one that cp describes, and that somebody calls from; NULL: cp is a peer itself. */
+static struct peer *new_peer(struct daemon *d, const struct conf *c, const struct conf_peer *cp, const char *name,
+			     const struct addr *address, struct range *range)
 {
 	struct bgp_session_params params = {.local_asn = cp->local_as ? cp->local_as : c->node.asn,
 					    .remote_asn = cp->asn,
 					    .asn_kind = asn_kind(cp->asn_kind),
 					    .router_id = d->router_id,
 					    .hold_time_s = cp->hold_time_s,
-					    .passive = cp->passive,
+					    .passive = cp->passive || range,
 					    .families = {[BGP_IPV4_UNICAST] = cp->ipv4, [BGP_IPV6_UNICAST] = cp->ipv6},
 					    .role = role_of(cp->role),
 					    .role_strict = cp->role_strict,
 					    .add_path = add_path_of(cp),
-					    .v6_next_hop = !addr_is_v4(&cp->address), /* over IPv6 only: over IPv4 there is always a next hop */
+					    .v6_next_hop = !addr_is_v4(address), /* over IPv6 only: over IPv4 there is always a next hop */
 					    .restart_time_s = RESTART_TIME_S};
 	struct peer *p =
-		peer_new(d, &params, cp->name, &cp->address, cp->port, import_of(cp->import), export_of(cp));
+		peer_new(d, &params, name, address, cp->port, import_of(cp->import), export_of(cp));
+	p->range = range;
 	p->ways = ways_of(cp);
 	p->import_rules = policies_find(&d->policies, cp->import_policy);
 	p->export_rules = policies_find(&d->policies, cp->export_policy);
@@ -157,11 +172,11 @@ static void new_peer(struct daemon *d, const struct conf *c, const struct conf_p
 	peer_set_link(p, cp->interface, cp->interface && addr_is_zero(&cp->address));
 	p->send_paths = cp->add_path.send;
 	helper_set(p, cp->restart_helper);
-	const struct transport_options way = {.password = cp->password, .ttl_security = cp->ttl_security, .multihop = cp->multihop,
-					      .source = cp->source, .device = cp->device, .mss = cp->tcp_mss};
+	const struct transport_options way = way_of(cp);
 	transport_set(&p->transport, &way);
 	listener_update(d->listener);
 	peer_start(p);
+	return p;
 }
 
 static const struct conf_peer *find_peer_conf(const struct conf *c, const char *name)
@@ -170,6 +185,14 @@ static const struct conf_peer *find_peer_conf(const struct conf *c, const char *
 		if (strcmp(c->peers[i].name, name) == 0)
 			return &c->peers[i];
 	return NULL;
+}
+
+struct peer *apply_range_peer(struct daemon *d, struct range *r, const struct addr *from)
+{
+	char name[128], text[ADDR_TEXT_MAX];
+	snprintf(name, sizeof name, "%s-%s", r->name, addr_format(from, text));
+	r->count++;
+	return new_peer(d, d->conf, find_peer_conf(d->conf, r->name), name, from, r);
 }
 
 static bool all_covered(const struct conf_prefixes *outer, const struct conf_prefixes *inner)
@@ -285,7 +308,8 @@ static unsigned drop_peers(struct daemon *d, const struct conf *next, bool all)
 	unsigned changes = 0;
 	list_each(n, tmp, &d->peers) {
 		struct peer *p = container_of(n, struct peer, node);
-		const struct conf_peer *was = find_peer_conf(d->conf, p->name), *will = find_peer_conf(next, p->name);
+		const struct conf_peer *was = find_peer_conf(d->conf, peer_policy_name(p)),
+					*will = find_peer_conf(next, peer_policy_name(p));
 		if (!all && was && will && conf_peer_same(was, will) && adjust(p, d->conf, next, was, will, &changes))
 			continue;
 		log_info(p->subject, will ? "settings changed: starting anew" : "no longer configured");
@@ -297,11 +321,60 @@ static unsigned drop_peers(struct daemon *d, const struct conf *next, bool all)
 	return changes;
 }
 
+/* Ranges that are no more, or different ones now; their peers have gone already. */
+static unsigned drop_ranges(struct daemon *d, const struct conf *next)
+{
+	unsigned changes = 0;
+	list_each(n, tmp, &d->ranges) {
+		struct range *r = container_of(n, struct range, node);
+		const struct conf_peer *was = find_peer_conf(d->conf, r->name), *will = find_peer_conf(next, r->name);
+		if (was && will && conf_peer_same(was, will)) {
+			changes += r->limit != will->range_limit;
+			r->limit = will->range_limit;
+			continue;
+		}
+		listener_forget_range(d->listener, r);
+		range_free(r);
+		changes++;
+	}
+	return changes;
+}
+
+static bool is_configured(const struct conf *c, const struct peer *p)
+{
+	for (size_t i = 0; i < c->peer_count; i++) {
+		const char *device = c->peers[i].device ? c->peers[i].device : "";
+		if (addr_eq(&c->peers[i].address, &p->address) && strcmp(device, p->transport.device) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Peers of a range whose address is configured now, or belongs to a longer one. */
+static unsigned drop_displaced(struct daemon *d, const struct conf *next)
+{
+	unsigned changes = 0;
+	list_each(n, tmp, &d->peers) {
+		struct peer *p = container_of(n, struct peer, node);
+		if (!p->range || (range_find(d, &p->address, p->transport.device) == p->range && !is_configured(next, p)))
+			continue;
+		log_info(p->subject, "no longer one of the range's");
+		peer_free(p, BGP_CEASE_CONFIG_CHANGE);
+		changes++;
+	}
+	return changes;
+}
+
 static bool runs(const struct daemon *d, const char *name)
 {
-	list_each(n, tmp, &d->peers)
-		if (strcmp(container_of(n, struct peer, node)->name, name) == 0)
+	list_each(n, tmp, &d->ranges)
+		if (strcmp(container_of(n, struct range, node)->name, name) == 0)
 			return true;
+	list_each(n, tmp, &d->peers) {
+		const struct peer *p = container_of(n, struct peer, node);
+		if (!p->range && strcmp(p->name, name) == 0)
+			return true;
+	}
 	return false;
 }
 
@@ -311,7 +384,12 @@ static unsigned add_peers(struct daemon *d, const struct conf *next)
 	for (size_t i = 0; i < next->peer_count; i++) {
 		if (runs(d, next->peers[i].name))
 			continue;
-		new_peer(d, next, &next->peers[i]);
+		const struct conf_peer *cp = &next->peers[i];
+		const struct transport_options way = way_of(cp);
+		if (conf_peer_is_range(cp))
+			range_new(d, cp->name, &cp->range, cp->range_limit, &way);
+		else
+			new_peer(d, next, cp, cp->name, &cp->address, NULL);
 		changes++;
 	}
 	return changes;
@@ -361,7 +439,9 @@ unsigned apply_conf(struct daemon *d, struct conf *next)
 						 .cluster_count = next->pods.cluster_cidrs.count};
 	changes += refilter(d);
 	changes += apply_own_cidrs(d, next);
+	changes += drop_ranges(d, next);
 	changes += add_peers(d, next);
+	changes += drop_displaced(d, next);
 	ask_refreshes(d);
 	listener_update(d->listener);
 	router_adverts_update(d->router_adverts);

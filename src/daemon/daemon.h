@@ -22,6 +22,8 @@ struct fib_writer;
 struct next_hops;
 struct control_server;
 struct listener;
+struct peer;
+struct range;
 struct router_adverts;
 
 struct daemon {
@@ -34,6 +36,7 @@ struct daemon {
 	struct rib *rib;
 	struct rib_source *local;      /* our own CIDRs */
 	struct list peers, groups;     /* struct peer.node, struct group.node */
+	struct list ranges;            /* whose callers become peers: struct range.node, dynamic_io.h */
 	struct list goodbyes;          /* connections that are being closed, peer_io.c */
 	unsigned goodbye_count;
 	struct list dying;             /* sources whose paths are being withdrawn: struct dying.node */
@@ -83,4 +86,6 @@ void daemon_bury_source(struct daemon *d, struct rib_source *s);
  * policies from what runs (d->conf, may be NULL at start) to next, and takes next over. Returns the number of
  * changes. */
 unsigned apply_conf(struct daemon *d, struct conf *next);
+/* A peer of the range, for who calls from there. */
+struct peer *apply_range_peer(struct daemon *d, struct range *r, const struct addr *from);
 struct route_mark apply_route_mark(const struct conf *c);

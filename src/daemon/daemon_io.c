@@ -13,6 +13,7 @@
 #include "src/base/clock_io.h"
 #include "src/base/log_io.h"
 #include "src/daemon/control_io.h"
+#include "src/daemon/dynamic_io.h"
 #include "src/daemon/export.h"
 #include "src/daemon/fib_io.h"
 #include "src/daemon/host_io.h"
@@ -107,6 +108,8 @@ static bool has_told_all(const struct peer *p, struct tick now)
 
 static bool all_peers_told(const struct daemon *d, struct tick now)
 {
+	if (!list_empty(&d->ranges)) /* nobody knows who else will call */
+		return false;
 	list_each(n, tmp, &d->peers)
 		if (!has_told_all(container_of(n, struct peer, node), now))
 			return false;
@@ -136,6 +139,7 @@ static void on_second(struct ev_loop *loop, ev_timer *w, int revents)
 	}
 	if (tick_due(d->publish_again_at, now))
 		publish_plugin_facts(d);
+	ranges_expire(d, now);
 	transport_watch(d, now);
 	if (!d->restarting)
 		return;
@@ -230,6 +234,7 @@ static void start_tables(struct daemon *d)
 	d->started_at = clock_now();
 	d->started_unix = (int64_t)time(NULL);
 	list_init(&d->peers);
+	list_init(&d->ranges);
 	list_init(&d->groups);
 	list_init(&d->dying);
 	list_init(&d->goodbyes);
@@ -294,6 +299,8 @@ void daemon_stop(struct daemon *d)
 	fib_writer_free(d->fib); /* before the peers: what they take along no longer reaches the kernel */
 	list_each(n, tmp, &d->peers)
 		peer_free(container_of(n, struct peer, node), 0);
+	list_each(n, tmp, &d->ranges)
+		range_free(container_of(n, struct range, node));
 	peer_end_goodbyes(d);
 	router_adverts_free(d->router_adverts);
 	while (flush_dying(d, FLUSH_BUDGET))

@@ -205,7 +205,7 @@ static bool run_rules(struct batch *b, const struct rib_entry *e, const struct r
 {
 	const struct rib_source *source = p->source;
 	const struct peer *from = source->owner;
-	const struct rib_policy_subject s = {&e->prefix, source->kind, from ? from->name : NULL};
+	const struct rib_policy_subject s = {&e->prefix, source->kind, from ? peer_policy_name(from) : NULL};
 	struct rib_policy_trace trace;
 	struct bgp_attrs *made;
 	if (rib_policy_run_cached(b->group->rules, &b->cache, &s, p->attrs, &made, &trace) == RIB_REJECT)

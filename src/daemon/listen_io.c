@@ -13,6 +13,7 @@
 #include "bgp/message.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/dynamic_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/port_holder_io.h"
 #include "src/daemon/sockaddr.h"
@@ -60,16 +61,21 @@ static struct peer *find_peer(struct daemon *d, const struct addr *a, const char
 	return NULL;
 }
 
-static void reject(struct listener *l, int fd, const struct addr *from, const char *interface)
+static void turn_away(struct listener *l, int fd)
 {
 	struct bgp_fault f = {0};
 	uint8_t bytes[64];
-	char text[ADDR_TEXT_MAX];
 	bgp_fault_raise(&f, BGP_RESET, BGP_ERR_CEASE, BGP_CEASE_REJECTED, "not a configured peer", NULL, 0);
+	peer_turn_away(l->daemon, fd, bytes, bgp_notification_encode(bytes, sizeof bytes, &f));
+}
+
+static void reject(struct listener *l, int fd, const struct addr *from, const char *interface)
+{
+	char text[ADDR_TEXT_MAX];
 	log_remote(&l->limit, LOG_LEVEL_WARN, "listener",
 		   "connection from %s%s%s turned away: no peer has this address (add it under peers: if it should have)",
 		   addr_format(from, text), *interface ? "%" : "", interface);
-	peer_turn_away(l->daemon, fd, bytes, bgp_notification_encode(bytes, sizeof bytes, &f));
+	turn_away(l, fd);
 }
 
 static void on_pause_over(struct ev_loop *loop, ev_timer *w, int revents)
@@ -88,7 +94,12 @@ static void take(struct door *o, int fd, const struct sockaddr_storage *ss)
 	if (sockaddr_scope(ss))
 		if_indextoname(sockaddr_scope(ss), interface);
 	struct peer *p = find_peer(l->daemon, &from, interface, o->device);
-	if (!p)
+	struct range *r = p ? NULL : range_find(l->daemon, &from, o->device);
+	if (r)
+		p = range_admit(r, &from);
+	if (!p && r)
+		turn_away(l, fd);
+	else if (!p)
 		reject(l, fd, &from, interface);
 	else if (transport_accept(p, fd))
 		peer_accept(p, fd);
@@ -258,6 +269,8 @@ static bool is_wanted(const struct door *o)
 	bool wanted = !*o->device;
 	list_each(n, tmp, &o->listener->daemon->peers)
 		wanted |= strcmp(container_of(n, struct peer, node)->transport.device, o->device) == 0;
+	list_each(n, tmp, &o->listener->daemon->ranges)
+		wanted |= strcmp(container_of(n, struct range, node)->transport.device, o->device) == 0;
 	return wanted;
 }
 
@@ -271,6 +284,11 @@ static void fit_doors(struct listener *l)
 		const struct peer *p = container_of(n, struct peer, node);
 		if (!find_door(l, p->transport.device))
 			door_new(l, p->transport.device);
+	}
+	list_each(n, tmp, &l->daemon->ranges) {
+		const struct range *r = container_of(n, struct range, node);
+		if (!find_door(l, r->transport.device))
+			door_new(l, r->transport.device);
 	}
 }
 
@@ -304,11 +322,22 @@ static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 	listener_update(l);
 }
 
+static void forget(struct listener *l, struct transport *t, const struct prefix *from, const char *subject)
+{
+	struct door *o = find_door(l, t->device);
+	if (o && !o->error)
+		transport_listener_forget(o->io.fd, t, from, subject);
+}
+
 void listener_forget(struct listener *l, struct peer *p)
 {
-	struct door *o = find_door(l, p->transport.device);
-	if (o && !o->error)
-		transport_listener_forget(o->io.fd, p);
+	struct prefix host = prefix_make(&p->address, 128);
+	forget(l, &p->transport, &host, p->subject);
+}
+
+void listener_forget_range(struct listener *l, struct range *r)
+{
+	forget(l, &r->transport, &r->prefix, r->subject);
 }
 
 struct listener *listener_new(struct daemon *d)

@@ -9,6 +9,7 @@
 struct daemon;
 struct listener;
 struct peer;
+struct range;
 
 enum { LISTEN_PORT = 179, LISTEN_RETRY_S = 5 };
 
@@ -16,8 +17,9 @@ struct listener *listener_new(struct daemon *d);
 void listener_free(struct listener *l); /* NULL is fine */
 /* Peers came, or their transport options: brings the socket in line with them. */
 void listener_update(struct listener *l);
-/* A peer goes: its password is taken off the socket. */
+/* A peer or a range goes: its password is taken off the socket. */
 void listener_forget(struct listener *l, struct peer *p);
+void listener_forget_range(struct listener *l, struct range *r);
 /* "port 179", "port 179; port 179 on eth1", or what is wrong. Valid until the next call. */
 const char *listener_text(struct listener *l);
 bool listener_failed(const struct listener *l);

@@ -17,6 +17,7 @@
 #include "src/base/live.h"
 #include "src/base/utf8.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/dynamic_io.h"
 #include "src/daemon/export.h"
 #include "src/daemon/import.h"
 #include "src/daemon/limits_io.h"
@@ -209,7 +210,7 @@ static bool import(const struct peer *p, struct rib_policy_cache *cache, const s
 		   struct bgp_attrs **out)
 {
 	const struct rib_import_context *ctx = &p->daemon->imports;
-	const struct rib_policy_subject s = {prefix, RIB_SOURCE_BGP, p->name};
+	const struct rib_policy_subject s = {prefix, RIB_SOURCE_BGP, peer_policy_name(p)};
 	*out = attrs;
 	if (p->import == RIB_IMPORT_WRITTEN)
 		return rib_import_run(p->import_rules, cache, ctx, &s, attrs, out);
@@ -725,6 +726,11 @@ void peer_check_send_hold(struct peer *p, struct tick now)
 	carry_out(p, &acts);
 }
 
+const char *peer_policy_name(const struct peer *p)
+{
+	return p->range ? p->range->name : p->name;
+}
+
 bool peer_is_busy(const struct peer *p)
 {
 	bool busy = false;
@@ -865,6 +871,8 @@ void peer_free(struct peer *p, uint8_t subcode)
 	helper_give_up(p);
 	ev_timer_stop(p->daemon->loop, &p->timer);
 	list_remove(&p->node);
+	if (p->range)
+		p->range->count--;
 	transport_clear(&p->transport);
 	free(p->link.interface);
 	free(p->subject);

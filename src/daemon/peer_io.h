@@ -16,6 +16,7 @@
 #include "src/daemon/transport_io.h"
 
 struct daemon;
+struct range;
 struct group;
 
 struct peer_conn {
@@ -49,6 +50,7 @@ struct peer {
 	enum rib_export export;
 	struct peer_ways ways;
 	const struct rib_policy *import_rules, *export_rules; /* where written; borrowed from daemon.policies */
+	struct range *range;        /* that it called from; NULL: it is configured itself. Set like transport */
 	struct transport transport; /* set between peer_new() and peer_start() */
 	struct bgp_session session;
 	struct peer_conn conn[BGP_SLOTS];
@@ -113,6 +115,8 @@ enum { PEER_PLACE_MAX = ADDR_TEXT_MAX + 20 };
 const char *peer_place(const struct peer *p, char buf[PEER_PLACE_MAX]);
 /* Is there somewhere to connect to? Otherwise what is waited for, in buf. */
 bool peer_has_place(const struct peer *p, char *buf, size_t cap);
+/* As policies call it: its own name, or its range's. */
+const char *peer_policy_name(const struct peer *p);
 /* It has a connection on which more was said than hello. */
 bool peer_is_busy(const struct peer *p);
 /* An unnumbered peer's address is another one now (zero: not known): what connections there are end with these words. */

@@ -13,6 +13,7 @@
 #include "src/base/live.h"
 #include "src/daemon/control_io.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/dynamic_io.h"
 #include "src/daemon/export.h"
 #include "src/daemon/fib_io.h"
 #include "src/daemon/host_io.h"
@@ -374,6 +375,8 @@ static struct json_object *peer_row(const struct peer *p)
 	put_ways(p, row);
 	put_roles(p, row);
 	put_limits(p, row);
+	if (p->range)
+		put(row, "range", p->range->name);
 	json_object_object_add(row, "stopped", json_object_new_boolean(*p->stopped));
 	put(row, "import", p->import_rules ? p->import_rules->name : rib_import_name(p->import));
 	put(row, "export", p->export_rules ? p->export_rules->name : rib_export_name(p->export));
@@ -393,6 +396,40 @@ static struct json_object *peer_row(const struct peer *p)
 	return row;
 }
 
+static struct json_object *range_row(const struct range *r)
+{
+	char text[TEXT], prefix[PREFIX_TEXT_MAX];
+	const char *drops = transport_drops(&r->transport, &r->daemon->transport, clock_now());
+	struct json_object *row = json_object_new_object();
+	put(row, "name", r->name);
+	put(row, "address", prefix_format(&r->prefix, prefix));
+	put(row, "kind", "range");
+	put(row, "state", "Range");
+	put_number(row, "range_peers", r->count);
+	put_number(row, "range_limit", r->limit);
+	json_object_object_add(row, "password", json_object_new_boolean(*r->transport.password));
+	put(row, "last_error", *r->transport.fault ? r->transport.fault : drops);
+	snprintf(text, sizeof text, "%u of %u peers%s%s", r->count, r->limit, *r->transport.fault || drops ? ": " : "",
+		 *r->transport.fault ? r->transport.fault : drops ? drops : "");
+	put(row, "info", text);
+	return row;
+}
+
+static struct json_object *show_ranges(struct show *s, uint64_t i)
+{
+	list_each(n, tmp, &s->daemon->ranges) {
+		const struct range *r = container_of(n, struct range, node);
+		char prefix[PREFIX_TEXT_MAX];
+		if (s->arg_count && strcmp(r->name, s->args[0]) != 0 && strcmp(prefix_format(&r->prefix, prefix), s->args[0]) != 0)
+			continue;
+		if (i++ < s->at)
+			continue;
+		s->at++;
+		return range_row(r);
+	}
+	return NULL;
+}
+
 static struct json_object *show_peers(struct show *s)
 {
 	uint64_t i = 0;
@@ -407,6 +444,9 @@ static struct json_object *show_peers(struct show *s)
 		s->at++;
 		return peer_row(p);
 	}
+	struct json_object *range = show_ranges(s, i);
+	if (range)
+		return range;
 	if (s->arg_count && s->at == 0)
 		return fail(s, "underlayc show peers lists them", "no peer is called %s", s->args[0]);
 	return NULL;

@@ -156,7 +156,7 @@ static void find_route(struct daemon *d, struct trial *t)
 	const struct peer *from = e ? e->path.source->owner : NULL;
 	t->made_up = !e;
 	t->before = e ? bgp_attrs_ref(e->path.attrs) : bgp_attrs_local(&d->attrs);
-	t->subject = (struct rib_policy_subject){&t->prefix, e ? e->path.source->kind : RIB_SOURCE_LOCAL, from ? from->name : NULL};
+	t->subject = (struct rib_policy_subject){&t->prefix, e ? e->path.source->kind : RIB_SOURCE_LOCAL, from ? peer_policy_name(from) : NULL};
 }
 
 /* False: a word is wrong, and t->before is not there. */

@@ -12,6 +12,7 @@
 #include "src/base/clock_io.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/dynamic_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/sockaddr.h"
 
@@ -74,25 +75,36 @@ static int socket_family(int fd)
 	return domain;
 }
 
-/* The password for segments from and to a; "" takes it away. An IPv6 socket wants IPv4 addresses mapped (AF_INET is
- * refused), which is how struct addr holds them. */
-static int set_password(int fd, const struct addr *a, const char *password)
+/* The password for segments from and to those in at; "" takes it away. An IPv6 socket wants IPv4 addresses mapped (AF_INET
+ * is refused), which is how struct addr holds them; the prefix length stays IPv4's. */
+static int set_password(int fd, const struct prefix *at, const char *password)
 {
+	enum { HOST = 128 };
 	struct tcp_md5sig sig = {.tcpm_keylen = (uint16_t)strlen(password)};
 	struct sockaddr_storage ss;
+	bool many = at->len < HOST;
 	if (socket_family(fd) == AF_INET6) {
 		struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
-		memcpy(&in6.sin6_addr, a->b, 16);
+		memcpy(&in6.sin6_addr, at->addr.b, 16);
 		memcpy(&sig.tcpm_addr, &in6, sizeof in6);
 	} else {
-		memcpy(&sig.tcpm_addr, &ss, sockaddr_make(&ss, a, 0));
+		memcpy(&sig.tcpm_addr, &ss, sockaddr_make(&ss, &at->addr, 0));
+	}
+	if (many) {
+		sig.tcpm_flags = TCP_MD5SIG_FLAG_PREFIX;
+		sig.tcpm_prefixlen = (uint8_t)prefix_plen(at);
 	}
 	memcpy(sig.tcpm_key, password, sig.tcpm_keylen);
-	int failed = setsockopt(fd, IPPROTO_TCP, TCP_MD5SIG, &sig, sizeof sig);
+	int failed = setsockopt(fd, IPPROTO_TCP, many ? TCP_MD5SIG_EXT : TCP_MD5SIG, &sig, sizeof sig);
 	int saved = errno;
 	explicit_bzero(&sig, sizeof sig);
 	errno = saved;
 	return failed;
+}
+
+static struct prefix host_of(const struct addr *a)
+{
+	return prefix_make(a, 128);
 }
 
 static void say_password_failed(struct transport *t, int error)
@@ -107,7 +119,8 @@ static void say_password_failed(struct transport *t, int error)
 static bool set_options(struct transport *t, const struct addr *a, int fd)
 {
 	bool v4 = addr_is_v4(a);
-	if (*t->password && set_password(fd, a, t->password) < 0) {
+	struct prefix host = host_of(a);
+	if (*t->password && set_password(fd, &host, t->password) < 0) {
 		say_password_failed(t, errno);
 		return false;
 	}
@@ -271,37 +284,45 @@ static void listener_ttl(int fd, const struct daemon *d)
 		const struct peer *p = container_of(n, struct peer, node);
 		far |= p->transport.ttl_security != 0 || p->link.interface;
 	}
+	list_each(n, tmp, &d->ranges)
+		far |= container_of(n, struct range, node)->transport.ttl_security != 0;
 	set_ttl(fd, true, far ? TTL_MAX : TTL_SYSTEM);
 	if (socket_family(fd) == AF_INET6)
 		set_ttl(fd, false, far ? TTL_MAX : TTL_SYSTEM);
 }
 
-static void listener_password(int fd, struct peer *p)
+/* True: it is there, or there is none. */
+static bool listener_password(int fd, struct transport *t, const struct prefix *from, const char *subject)
 {
-	struct transport *t = &p->transport;
 	if (!*t->password || t->on_listener)
-		return;
-	t->on_listener = set_password(fd, &p->address, t->password) == 0;
+		return true;
+	t->on_listener = set_password(fd, from, t->password) == 0;
 	if (t->on_listener) {
 		t->listener_failed = false;
 		t->fault[0] = '\0';
-		return;
+		return true;
 	}
 	say_password_failed(t, errno);
 	if (!t->listener_failed)
-		log_error(p->subject, "%s", t->fault);
+		log_error(subject, "%s", t->fault);
 	t->listener_failed = true;
+	return false;
+}
+
+static uint16_t lesser_mss(uint16_t least, const struct transport *t, const char *device)
+{
+	bool less = strcmp(t->device, device) == 0 && t->mss && (!least || t->mss < least);
+	return less ? t->mss : least;
 }
 
 /* One socket listens for several peers: what the most modest of them wants, or the kernel's own (0) again. */
 static void listener_mss(int fd, const struct daemon *d, const char *device)
 {
 	uint16_t least = 0;
-	list_each(n, tmp, &d->peers) {
-		const struct transport *t = &container_of(n, struct peer, node)->transport;
-		if (strcmp(t->device, device) == 0 && t->mss && (!least || t->mss < least))
-			least = t->mss;
-	}
+	list_each(n, tmp, &d->peers)
+		least = lesser_mss(least, &container_of(n, struct peer, node)->transport, device);
+	list_each(n, tmp, &d->ranges)
+		least = lesser_mss(least, &container_of(n, struct range, node)->transport, device);
 	set_int(fd, IPPROTO_TCP, TCP_MAXSEG, least);
 }
 
@@ -312,28 +333,37 @@ bool transport_listener_update(int fd, struct daemon *d, const char *device)
 	listener_mss(fd, d, device);
 	list_each(n, tmp, &d->peers) {
 		struct peer *p = container_of(n, struct peer, node);
-		if (strcmp(p->transport.device, device) != 0)
-			continue;
-		listener_password(fd, p);
-		all &= !*p->transport.password || p->transport.on_listener;
+		struct prefix host = host_of(&p->address);
+		if (!p->range && strcmp(p->transport.device, device) == 0) /* that of a range is there for all of its peers */
+			all &= listener_password(fd, &p->transport, &host, p->subject);
+	}
+	list_each(n, tmp, &d->ranges) {
+		struct range *r = container_of(n, struct range, node);
+		if (strcmp(r->transport.device, device) == 0)
+			all &= listener_password(fd, &r->transport, &r->prefix, r->subject);
 	}
 	return all;
 }
 
-void transport_listener_closed(struct daemon *d, const char *device)
+static void closed(struct transport *t, const char *device)
 {
-	list_each(n, tmp, &d->peers) {
-		struct transport *t = &container_of(n, struct peer, node)->transport;
-		if (strcmp(t->device, device) == 0)
-			t->on_listener = t->listener_failed = false;
-	}
+	if (strcmp(t->device, device) == 0)
+		t->on_listener = t->listener_failed = false;
 }
 
-void transport_listener_forget(int fd, struct peer *p)
+void transport_listener_closed(struct daemon *d, const char *device)
 {
-	if (p->transport.on_listener && set_password(fd, &p->address, "") < 0)
-		log_warn(p->subject, "the password stays on the listening socket: %s", strerror(errno));
-	p->transport.on_listener = false;
+	list_each(n, tmp, &d->peers)
+		closed(&container_of(n, struct peer, node)->transport, device);
+	list_each(n, tmp, &d->ranges)
+		closed(&container_of(n, struct range, node)->transport, device);
+}
+
+void transport_listener_forget(int fd, struct transport *t, const struct prefix *from, const char *subject)
+{
+	if (t->on_listener && set_password(fd, from, "") < 0)
+		log_warn(subject, "the password stays on the listening socket: %s", strerror(errno));
+	t->on_listener = false;
 }
 
 /* --- the kernel's counters */
@@ -428,15 +458,23 @@ static bool recent(struct tick at, struct tick now)
 	return tick_is_set(at) && tick_since_ms(at, now) < NOTE_MS;
 }
 
+const char *transport_drops(const struct transport *t, const struct transport_watch *w, struct tick now)
+{
+	for (unsigned i = 0; i < TRANSPORT_COUNTERS; i++)
+		if (counters[i].concerns(t) && recent(w->grown_at[i], now))
+			return counters[i].note;
+	return NULL;
+}
+
 const char *transport_note(const struct peer *p, struct tick now)
 {
 	const struct transport *t = &p->transport;
 	const struct transport_watch *w = &p->daemon->transport;
 	if (recent(t->refused_at, now))
 		return t->refused;
-	for (unsigned i = 0; i < TRANSPORT_COUNTERS; i++)
-		if (counters[i].concerns(t) && recent(w->grown_at[i], now))
-			return counters[i].note;
+	const char *drops = transport_drops(t, w, now);
+	if (drops)
+		return drops;
 	bool no_answer = p->session.last_error.kind == BGP_LAST_TCP && strcmp(p->session.last_error.text, BGP_NO_ANSWER) == 0;
 	return *t->password && no_answer ? no_answer_note : NULL;
 }
@@ -455,10 +493,18 @@ static void log_note(struct peer *p, struct tick now)
 	t->noted = note;
 }
 
+static void log_range_note(struct range *r, const struct transport_watch *w, struct tick now)
+{
+	const char *note = transport_drops(&r->transport, w, now);
+	if (note && note != r->transport.noted)
+		log_remote(&r->log_limit, LOG_LEVEL_WARN, r->subject, "%s", note);
+	r->transport.noted = note;
+}
+
 void transport_watch(struct daemon *d, struct tick now)
 {
 	struct transport_watch *w = &d->transport;
-	bool down = false;
+	bool down = !list_empty(&d->ranges); /* somebody may always be missing there */
 	list_each(n, tmp, &d->peers)
 		down |= is_down(container_of(n, struct peer, node));
 	/* seldom while all is well, so that what grows while a session dies is not hours old when it is seen */
@@ -467,4 +513,6 @@ void transport_watch(struct daemon *d, struct tick now)
 	note_growth(w, now);
 	list_each(n, tmp, &d->peers)
 		log_note(container_of(n, struct peer, node), now);
+	list_each(n, tmp, &d->ranges)
+		log_range_note(container_of(n, struct range, node), w, now);
 }

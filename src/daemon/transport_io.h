@@ -69,12 +69,14 @@ void transport_listener_init(int fd);
 bool transport_listener_update(int fd, struct daemon *d, const char *device);
 /* It was closed, and the passwords of the peers on device went with it. */
 void transport_listener_closed(struct daemon *d, const char *device);
-/* Takes p's password away from its listening socket. */
-void transport_listener_forget(int fd, struct peer *p);
+/* Takes the password for those in from away from its listening socket. */
+void transport_listener_forget(int fd, struct transport *t, const struct prefix *from, const char *subject);
 /* Ties a socket to a device: 0, or -1 with errno. */
 int transport_bind_device(int fd, const char *device);
 
 /* Once a second: reads the counters and logs what is new about a peer. */
 void transport_watch(struct daemon *d, struct tick now);
+/* What the kernel dropped that may have been for t, or NULL. */
+const char *transport_drops(const struct transport *t, const struct transport_watch *w, struct tick now);
 /* What may keep p from having a session, or NULL. Valid while p is. */
 const char *transport_note(const struct peer *p, struct tick now);

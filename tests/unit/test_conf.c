@@ -91,7 +91,18 @@ static const struct bad bads[] = {
     {PEER("bfd: {}, max-prefixes: 0"),
      {{4, 39, "peers[0].bfd", "not supported yet"},
       {4, 62, "peers[0].max-prefixes", "found \"0\", expected a number from 1"}}},
-    {NODE "peers:\n  - {range: 10.0.0.0/16, asn: external}\n", {{4, 6, "peers[0].range", "not supported yet"}}},
+    {NODE "peers:\n  - {range: 10.0.0.1/16, asn: external}\n", {{4, 13, "peers[0].range", "10.0.0.0/16 is probably meant"}}},
+    {NODE "peers:\n  - {range: 0.0.0.0/0, asn: external}\n", {{4, 13, "peers[0].range", "expected a prefix such as"}}},
+    {NODE "peers:\n  - {range: 10.0.0.0/16, address: 10.0.0.2, asn: external}\n", {{4, 13, "peers[0].range", "not together with address"}}},
+    {NODE "peers:\n  - {range: 10.0.0.0/16, asn: 5, port: 180}\n  - {range: 10.1.0.0/16, asn: 5, passive: true}\n",
+     {{4, 40, "peers[0].port", "not for a range"}, {5, 43, "peers[1].passive", "not for a range"}}},
+    {NODE "peers:\n  - {range: 10.0.0.0/16, asn: 5}\n  - {range: 10.0.0.0/16, asn: 6, name: b}\n",
+     {{5, 13, "peers[1].range", "10.0.0.0/16 is also the range of peers[0]"}}},
+    {"node: {asn: 64701}\npods: {cidrs: [10.0.7.0/24], cluster-cidrs: [10.0.0.0/8]}\npeers:\n  - {range: 10.0.0.0/16, asn: 5}\n",
+     {{4, 13, "peers[0].range", "a pod could call"}}},
+    {PEER("range-limit: 5"), {{4, 52, "peers[0].range-limit", "needs range"}}},
+    {NODE "peers:\n  - {range: 10.0.0.0/16, asn: 5, password-file: /x}\n  - {address: 10.0.0.2, asn: 5}\n",
+     {{5, 5, "peers[1].password-file", "inside the range 10.0.0.0/16"}}},
     {PEER("max-prefixes-action: warn"), {{4, 60, "peers[0].max-prefixes-action", "needs max-prefixes"}}},
     {PEER("max-prefixes: 1, max-prefixes-action: panic"), {{4, 77, "peers[0].max-prefixes-action", "expected restart, warn or stop"}}},
     {PEER("max-advertised: 0"), {{4, 55, "peers[0].max-advertised", "expected a number from 1"}}},
@@ -459,6 +470,7 @@ static const char every_key[] =
     "  - {name: \"3\", address: 10.0.7.252, asn: 1, hold-time: 3000ms, export: pods, multihop: 255, role: rs-client, role-strict: true,\n"
     "     source: 10.0.7.1, device: red, tcp-mss: 65495,\n"
     "     max-prefixes: 4294967295, max-prefixes-action: stop, max-advertised: 1}\n"
+    "  - {name: dyn, range: 10.9.0.0/16, range-limit: 65535, asn: external, import: none}\n"
     "kernel: {install: false, table: 4294967295, metric: 1, protocol: 255, multipath: 64}\n"
     "control: {socket: /tmp/c}\n"
     "paths: {run: /tmp/run, state: /tmp/state}\n";
@@ -493,7 +505,7 @@ START_TEST(every_peer_key_reaches_its_field)
 {
 	struct conf *c = load(every_key);
 	const struct conf_peer *p = c->peers;
-	ck_assert_uint_eq(c->peer_count, 3);
+	ck_assert_uint_eq(c->peer_count, 4);
 	ck_assert_str_eq(p[0].name, "tor-a");
 	ck_assert_int_eq(p[0].asn_kind, CONF_ASN_EXTERNAL);
 	ck_assert(p[0].passive);
@@ -524,6 +536,9 @@ START_TEST(every_peer_key_reaches_its_field)
 	ck_assert_ptr_null(p[0].device);
 	ck_assert_int_eq(p[2].max_prefixes_action, CONF_LIMIT_STOP);
 	ck_assert_int_eq(p[0].max_prefixes_action, CONF_LIMIT_RESTART);
+	check_prefix(&p[3].range, "10.9.0.0/16");
+	ck_assert_uint_eq(p[3].range_limit, 65535);
+	ck_assert(conf_peer_is_range(&p[3]) && !conf_peer_is_range(&p[0]));
 	conf_free(c);
 }
 END_TEST
@@ -831,6 +846,7 @@ START_TEST(peers_are_compared_by_their_settings)
 	    "name: a, address: 10.0.0.2, asn: 6, ttl-security: 1",
 	    "name: a, address: 10.0.0.2, asn: 6, multihop: 1",
 	    "name: a, interface: eth0, asn: 6",
+	    "name: a, range: 10.0.0.0/16, asn: 6",
 	    "name: a, address: 10.0.0.2, asn: 6, source: 10.0.0.1",
 	    "name: a, address: 10.0.0.2, asn: 6, device: eth0",
 	    "name: a, address: 10.0.0.2, asn: 6, tcp-mss: 1000",
