@@ -123,6 +123,18 @@ struct bgp_attr_edit {
  * changed are in order and each there once. NULL: out of memory, or too long to keep. attr_edit.c */
 struct bgp_attrs *bgp_attrs_edit(struct bgp_attrs *a, const struct bgp_attr_edit *e);
 
+/* The same for a set that nobody else sees yet, as several edits one after the other make them: it is in no table and
+ * allocates nothing. bgp_draft_set() is NULL where the edit could not be made; otherwise it lives as long as the draft. */
+enum { BGP_DRAFT_WIRE_MAX = 16384 };
+struct bgp_draft {
+	bool good;
+	_Alignas(struct bgp_attrs) uint8_t room[sizeof(struct bgp_attrs) + BGP_DRAFT_WIRE_MAX];
+};
+void bgp_draft_edit(struct bgp_draft *d, const struct bgp_attrs *a, const struct bgp_attr_edit *e);
+const struct bgp_attrs *bgp_draft_set(const struct bgp_draft *d);
+/* The interned set that it is, as an owned reference. NULL: out of memory. */
+struct bgp_attrs *bgp_draft_intern(const struct bgp_draft *d);
+
 /* How a session wants its attributes. */
 struct bgp_export {
 	bool ibgp, as4;

@@ -9,15 +9,14 @@
 #include "bgp/attr_private.h"
 #include "bgp/message.h"
 
-enum { WIRE_MAX = 4 * BGP_MESSAGE_MAX, COMMUNITIES_MAX = WIRE_MAX / 4 };
+enum { WIRE_MAX = BGP_DRAFT_WIRE_MAX, COMMUNITIES_MAX = WIRE_MAX / 4 };
 enum { NO_EXPORT = 0xffffff01, NO_ADVERTISE = 0xffffff02, NO_EXPORT_SUBCONFED = 0xffffff03 };
 
 struct editor {
 	const struct bgp_attrs *old;
 	const struct bgp_attr_edit *edit;
 	struct writer w;
-	uint8_t bytes[WIRE_MAX];
-	struct bgp_attrs set;      /* the fields of the new one; its wire is bytes */
+	struct bgp_attrs set; /* the fields of the new one; its wire is what w writes */
 };
 
 /* NULL where the old set has no such attribute. */
@@ -61,6 +60,11 @@ static void put_prepended(struct writer *w, struct cursor path, const uint32_t *
 
 static void edit_as_path(struct editor *ed, const struct bgp_attr_item *old)
 {
+	if (old && !ed->edit->prepend_count) {
+		keep(ed, old);
+		ed->set.as_path_at = (uint16_t)(writer_len(&ed->w) - ed->set.as_path_len);
+		return;
+	}
 	static const uint8_t nothing[1];
 	uint8_t bytes[WIRE_MAX];
 	struct writer p = writer_of(bytes, sizeof bytes);
@@ -255,21 +259,23 @@ static const struct {
 };
 enum { EDITS = sizeof edits / sizeof *edits };
 
-static bool has(const struct bgp_attrs *a, uint8_t code)
+/* The rows of edits, as bits, whose attribute the set has. */
+static unsigned rows_in(const struct bgp_attrs *a)
 {
 	struct cursor block = cursor_of(a->wire, a->wire_len);
 	struct bgp_attr_item item;
+	unsigned rows = 0;
 	while (bgp_attr_next(&block, &item))
-		if (item.code == code)
-			return true;
-	return false;
+		for (unsigned i = 0; i < EDITS; i++)
+			rows |= (unsigned)(edits[i].code == item.code) << i;
+	return rows;
 }
 
 /* What the old set has none of and what belongs before code. */
-static void insert_before(struct editor *ed, unsigned *next, unsigned code)
+static void insert_before(struct editor *ed, unsigned there, unsigned *next, unsigned code)
 {
 	for (; *next < EDITS && edits[*next].code < code; ++*next)
-		if (!has(ed->old, edits[*next].code))
+		if (!(there >> *next & 1))
 			edits[*next].edit(ed, NULL);
 }
 
@@ -281,24 +287,44 @@ static edit_fn *edit_of(uint8_t code)
 	return keep;
 }
 
-struct bgp_attrs *bgp_attrs_edit(struct bgp_attrs *a, const struct bgp_attr_edit *e)
+static void run_edits(struct editor *ed)
 {
-	struct editor ed;
-	struct cursor block = cursor_of(a->wire, a->wire_len);
+	struct cursor block = cursor_of(ed->old->wire, ed->old->wire_len);
 	struct bgp_attr_item item;
-	unsigned next = 0;
-	ed.old = a;
-	ed.edit = e;
-	ed.set = *a;
+	unsigned next = 0, there = rows_in(ed->old);
+	while (bgp_attr_next(&block, &item)) {
+		insert_before(ed, there, &next, item.code);
+		edit_of(item.code)(ed, &item);
+	}
+	insert_before(ed, there, &next, 256);
+}
+
+void bgp_draft_edit(struct bgp_draft *d, const struct bgp_attrs *a, const struct bgp_attr_edit *e)
+{
+	struct bgp_attrs *set = (struct bgp_attrs *)d->room;
+	struct editor ed = {a, e, writer_of(set->wire, WIRE_MAX), *a};
 	if (e->has_weight)
 		ed.set.weight = e->weight;
-	ed.w = writer_of(ed.bytes, sizeof ed.bytes);
-	while (bgp_attr_next(&block, &item)) {
-		insert_before(&ed, &next, item.code);
-		edit_of(item.code)(&ed, &item);
-	}
-	insert_before(&ed, &next, 256);
-	if (!writer_ok(&ed.w))
-		return NULL;
-	return bgp_attrs_intern(a->table, &ed.set, ed.bytes, writer_len(&ed.w));
+	run_edits(&ed);
+	memcpy(set, &ed.set, offsetof(struct bgp_attrs, wire)); /* an assignment would take the padding along, where wire begins */
+	set->wire_len = (uint16_t)writer_len(&ed.w);
+	d->good = writer_ok(&ed.w);
+}
+
+const struct bgp_attrs *bgp_draft_set(const struct bgp_draft *d)
+{
+	return d->good ? (const struct bgp_attrs *)d->room : NULL;
+}
+
+struct bgp_attrs *bgp_draft_intern(const struct bgp_draft *d)
+{
+	const struct bgp_attrs *set = bgp_draft_set(d);
+	return set ? bgp_attrs_intern(set->table, set, set->wire, set->wire_len) : NULL;
+}
+
+struct bgp_attrs *bgp_attrs_edit(struct bgp_attrs *a, const struct bgp_attr_edit *e)
+{
+	struct bgp_draft d;
+	bgp_draft_edit(&d, a, e);
+	return bgp_draft_intern(&d);
 }

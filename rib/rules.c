@@ -14,13 +14,29 @@ static enum bgp_family family_of(const struct prefix *p)
 	return prefix_is_v4(p) ? BGP_IPV4_UNICAST : BGP_IPV6_UNICAST;
 }
 
+/* The first that is not less; prefix_count: none. */
+static size_t lower_bound(const struct rib_rule *r, const struct prefix *p)
+{
+	size_t low = 0, high = r->prefix_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (prefix_cmp(&r->prefixes[middle].prefix, p) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* What covers the prefix is its first bits: one search for each length that the list has. */
 static bool match_prefix(const struct rib_rule *r, const struct view *v)
 {
 	const struct prefix *p = v->subject->prefix;
-	for (size_t i = 0; i < r->prefix_count; i++) {
-		const struct rib_prefix_range *m = &r->prefixes[i];
-		if (p->len >= m->min && p->len <= m->max && prefix_covers(&m->prefix, p))
-			return true;
+	for (size_t k = 0; k < r->prefix_len_count && r->prefix_lens[k] <= p->len; k++) {
+		struct prefix cover = prefix_make(&p->addr, r->prefix_lens[k]);
+		for (size_t i = lower_bound(r, &cover); i < r->prefix_count && prefix_eq(&r->prefixes[i].prefix, &cover); i++)
+			if (p->len >= r->prefixes[i].min && p->len <= r->prefixes[i].max)
+				return true;
 	}
 	return r->prefix_count == 0;
 }
@@ -129,36 +145,57 @@ static bool has_next_hop_for(const struct rib_rule *r, const struct rib_policy_s
 	return r->edit.has_next_hop && (addr_is_zero(nh) || addr_is_v4(nh) == prefix_is_v4(s->prefix));
 }
 
-/* False: the set could not be made. */
-static bool make_sets(const struct rib_rule *r, const struct rib_policy_subject *s, struct bgp_attrs **attrs,
+/* What the sets have made so far; two drafts take turns. */
+struct making {
+	const struct bgp_attrs *now;      /* NULL: a set could not be made */
+	const struct bgp_draft *last;     /* NULL: nothing was changed yet */
+	struct bgp_draft drafts[2];
+};
+
+static void make_sets(struct making *m, const struct rib_rule *r, const struct rib_policy_subject *s,
 		      struct rib_policy_trace *trace)
 {
+	struct bgp_draft *next = m->last == m->drafts ? &m->drafts[1] : m->drafts;
 	struct bgp_attr_edit edit = r->edit;
 	if (!r->has_edit)
-		return true;
+		return;
 	edit.has_next_hop = has_next_hop_for(r, s);
-	struct bgp_attrs *made = bgp_attrs_edit(*attrs, &edit);
-	if (!made)
-		return false;
-	bgp_attrs_unref(*attrs);
-	*attrs = made;
+	bgp_draft_edit(next, m->now, &edit);
+	m->now = bgp_draft_set(next);
+	m->last = next;
 	trace->med_set |= edit.has_med;
 	trace->next_hop_set |= edit.has_next_hop;
-	return true;
+}
+
+/* Replaces the caller's reference by one to what was made. */
+static enum rib_verdict accept(const struct making *m, struct bgp_attrs **attrs)
+{
+	struct bgp_attrs *made = m->last ? bgp_draft_intern(m->last) : bgp_attrs_ref(*attrs);
+	if (!made)
+		return RIB_REJECT;
+	bgp_attrs_unref(*attrs);
+	*attrs = made;
+	return RIB_ACCEPT;
 }
 
 enum rib_verdict rib_policy_run(const struct rib_policy *p, const struct rib_policy_subject *s, struct bgp_attrs **attrs,
 				struct rib_policy_trace *trace)
 {
+	struct making m; /* the drafts are large, and nothing in them is to be cleared */
+	m.now = *attrs;
+	m.last = NULL;
 	*trace = (struct rib_policy_trace){0};
 	for (; trace->rule < p->rule_count; trace->rule++) {
 		const struct rib_rule *r = &p->rules[trace->rule];
-		if (!applies(r, &(struct view){s, *attrs}))
+		if (!applies(r, &(struct view){s, m.now}))
 			continue;
-		if (r->action == RIB_ACTION_REJECT || !make_sets(r, s, attrs, trace))
+		if (r->action == RIB_ACTION_REJECT)
+			return RIB_REJECT;
+		make_sets(&m, r, s, trace);
+		if (!m.now)
 			return RIB_REJECT;
 		if (r->action == RIB_ACTION_ACCEPT)
-			return RIB_ACCEPT;
+			return accept(&m, attrs);
 	}
 	return RIB_REJECT;
 }
@@ -232,6 +269,25 @@ struct rib_policy *rib_policy_new(const char *name, size_t rule_count)
 	return p;
 }
 
+static int by_prefix(const void *va, const void *vb)
+{
+	const struct rib_prefix_range *a = va, *b = vb;
+	return prefix_cmp(&a->prefix, &b->prefix);
+}
+
+static void sort_prefixes(struct rib_rule *r)
+{
+	bool seen[sizeof r->prefix_lens] = {false};
+	if (r->prefix_count)
+		qsort(r->prefixes, r->prefix_count, sizeof *r->prefixes, by_prefix);
+	for (size_t i = 0; i < r->prefix_count; i++)
+		seen[r->prefixes[i].prefix.len] = true;
+	r->prefix_len_count = 0;
+	for (unsigned len = 0; len < sizeof seen; len++)
+		if (seen[len])
+			r->prefix_lens[r->prefix_len_count++] = (uint8_t)len;
+}
+
 void rib_policy_finish(struct rib_policy *p)
 {
 	for (size_t i = 0; i < p->rule_count; i++) {
@@ -243,6 +299,7 @@ void rib_policy_finish(struct rib_policy *p)
 		r->has_edit = e->has_local_pref || e->has_med || e->has_next_hop || e->has_weight || e->replace ||
 			      e->prepend_count || e->add_count || e->remove_count;
 		p->looks_at_prefix |= r->prefix_count > 0;
+		sort_prefixes(r);
 	}
 }
 

@@ -40,7 +40,8 @@ struct rib_rule {
 	uint32_t *origin_as;
 	struct prefix *next_hops;
 	char **peers;                            /* names of the peer that it was learned from */
-	size_t prefix_count, as_path_count, origin_as_count, next_hop_count, peer_count;
+	uint8_t prefix_lens[129];                /* those of prefixes, each once; filled in by rib_policy_finish() */
+	size_t prefix_len_count, prefix_count, as_path_count, origin_as_count, next_hop_count, peer_count;
 	bool has_family, has_source;
 	enum bgp_family family;
 	enum rib_source_kind source;
@@ -69,7 +70,7 @@ struct rib_policy_subject {
 
 /* With room for rules, which match everything and reject until they are filled in. */
 struct rib_policy *rib_policy_new(const char *name, size_t rule_count);
-/* To be called once the rules are complete. */
+/* To be called once the rules are complete; sorts their prefixes. */
 void rib_policy_finish(struct rib_policy *p);
 void rib_policy_free(struct rib_policy *p); /* NULL is fine */
 
@@ -78,8 +79,8 @@ struct rib_policy_trace {
 	size_t rule;              /* index of the one that decided; rule_count: none did */
 	bool med_set, next_hop_set;
 };
-/* *attrs is a reference of the caller's before and after; after, it is to what the sets made of it. A set that cannot
- * be made rejects. */
+/* *attrs is a reference of the caller's before and after; after, it is to what the sets made of it where the route is
+ * accepted. A set that cannot be made rejects. */
 enum rib_verdict rib_policy_run(const struct rib_policy *p, const struct rib_policy_subject *s, struct bgp_attrs **attrs,
 				struct rib_policy_trace *trace);
 /* Does the rule name exactly this prefix? */

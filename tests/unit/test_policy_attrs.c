@@ -10,6 +10,7 @@
 #include "rib/decision.h"
 #include "rib/rules.h"
 #include "src/base/live.h"
+#include "src/base/random.h"
 
 /* the tables of cases leave out what is zero */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
@@ -228,6 +229,42 @@ START_TEST(rules_match)
 }
 END_TEST
 
+/* Lists of prefixes are searched, not walked: as a walk would say, for any list. */
+START_TEST(prefix_lists_are_searched)
+{
+	enum { RANGES = 40, TRIES = 400 };
+	struct random r = {(uint64_t)_i + 1};
+	struct rib_prefix_range list[RANGES];
+	struct rib_policy *p = policy_of(&(struct match_case){0});
+	struct rib_rule *rule = p->rules;
+	rule->prefixes = calloc(RANGES, sizeof *rule->prefixes);
+	ck_assert_ptr_nonnull(rule->prefixes);
+	for (size_t i = 0; i < RANGES; i++) {
+		struct addr a = random_next(&r) % 4 ? addr_from_v4(random_next(&r) & 0x0f0f0000) : (struct addr){{0xfd, (uint8_t)random_next(&r)}};
+		struct prefix at = prefix_make(&a, addr_is_v4(&a) ? 96 + random_next(&r) % 17 : random_next(&r) % 33);
+		uint8_t min = (uint8_t)(at.len + random_next(&r) % 3), max = (uint8_t)(min + random_next(&r) % 5);
+		list[i] = rule->prefixes[i] = (struct rib_prefix_range){at, min, max};
+	}
+	rule->prefix_count = RANGES;
+	rib_policy_finish(p);
+	struct bgp_attrs *own = make(&(struct how){"1"});
+	for (unsigned i = 0; i < TRIES; i++) {
+		struct addr a = i % 4 ? addr_from_v4(random_next(&r) & 0x0f0f0300) : (struct addr){{0xfd, (uint8_t)random_next(&r)}};
+		struct prefix at = prefix_make(&a, addr_is_v4(&a) ? 96 + random_next(&r) % 25 : random_next(&r) % 40);
+		struct rib_policy_subject s = {&at, RIB_SOURCE_BGP, "tor"};
+		struct rib_policy_trace trace;
+		struct bgp_attrs *in = bgp_attrs_ref(own);
+		bool walked = false;
+		for (size_t j = 0; j < RANGES; j++)
+			walked |= prefix_covers(&list[j].prefix, &at) && at.len >= list[j].min && at.len <= list[j].max;
+		ck_assert_int_eq(rib_policy_run(p, &s, &in, &trace) == RIB_ACCEPT, walked);
+		bgp_attrs_unref(in);
+	}
+	bgp_attrs_unref(own);
+	rib_policy_free(p);
+}
+END_TEST
+
 /* --- weight */
 
 static struct bgp_attrs *weighted(struct bgp_attrs *a, uint16_t weight)
@@ -297,6 +334,7 @@ int main(void)
 	tcase_add_test(t, shown_words_make_the_same_set);
 	tcase_add_test(t, what_communities_mean_follows);
 	tcase_add_loop_test(t, rules_match, 0, COUNT(match_cases));
+	tcase_add_loop_test(t, prefix_lists_are_searched, 0, 20);
 	tcase_add_test(t, a_weight_stays_here);
 	tcase_add_test(t, the_heavier_wins);
 	suite_add_tcase(s, t);

@@ -8,6 +8,7 @@
 
 #include "bgp/message.h"
 #include "bgp/update.h"
+#include "rib/rules.h"
 #include "rib/table.h"
 #include "src/base/live.h"
 
@@ -177,6 +178,50 @@ START_TEST(coming_and_going_costs_no_allocation)
 }
 END_TEST
 
+/* A policy with two rules that change something: what stands between them is never a set of its own. */
+static struct rib_policy *two_rules(void)
+{
+	struct rib_policy *p = rib_policy_new("p", 2);
+	struct as_regex_error error;
+	for (size_t i = 0; i < 2; i++) {
+		p->rules[i].prefixes = calloc(1, sizeof *p->rules[i].prefixes);
+		p->rules[i].prefixes[0] = (struct rib_prefix_range){prefix_make_v4(0, 0), 96, 128};
+		p->rules[i].prefix_count = 1;
+	}
+	p->rules[0].as_paths = calloc(1, sizeof *p->rules[0].as_paths);
+	p->rules[0].as_paths[p->rules[0].as_path_count++] = as_regex_compile("^64496 .", &error);
+	p->rules[0].edit.has_local_pref = p->rules[1].edit.has_med = true;
+	p->rules[0].edit.local_pref = p->rules[1].edit.med = 7;
+	p->rules[0].action = RIB_ACTION_NEXT;
+	p->rules[1].action = RIB_ACTION_ACCEPT;
+	rib_policy_finish(p);
+	return p;
+}
+
+START_TEST(a_written_policy_costs_no_allocation)
+{
+	struct rib_policy *p = two_rules();
+	struct bgp_attrs *in = bgp_attrs_local(&table), *made = NULL;
+	unsigned long before = 0;
+	for (uint32_t i = 0; i < PREFIXES; i++) {
+		struct prefix at = prefix_of(BGP_IPV4_UNICAST, i);
+		struct rib_policy_subject s = {&at, RIB_SOURCE_BGP, "tor"};
+		struct rib_policy_trace trace;
+		struct bgp_attrs *out = bgp_attrs_ref(in);
+		require(rib_policy_run(p, &s, &out, &trace) == RIB_ACCEPT && trace.rule == 1 && out->med == 7);
+		if (!made) { /* as the RIB would hold it */
+			made = bgp_attrs_ref(out);
+			before = allocations;
+		}
+		bgp_attrs_unref(out);
+	}
+	ck_assert_uint_eq(allocations - before, 0);
+	bgp_attrs_unref(made);
+	bgp_attrs_unref(in);
+	rib_policy_free(p);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("steady");
@@ -185,6 +230,7 @@ int main(void)
 	tcase_add_loop_test(t, known_prefixes_and_sets_cost_no_allocation, 0, 2);
 	tcase_add_loop_test(t, new_prefixes_with_known_sets_cost_next_to_none, 0, 2);
 	tcase_add_test(t, coming_and_going_costs_no_allocation);
+	tcase_add_test(t, a_written_policy_costs_no_allocation);
 	suite_add_tcase(suite, t);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
