@@ -28,6 +28,12 @@ static size_t lower_bound(const struct rib_rule *r, const struct prefix *p)
 	return low;
 }
 
+/* IPv4 lies inside ::/0 as addresses are kept, but not as anybody means it. */
+static bool same_family(const struct prefix *range, const struct addr *a)
+{
+	return prefix_is_v4(range) == addr_is_v4(a);
+}
+
 /* What covers the prefix is its first bits: one search for each length that the list has. */
 static bool match_prefix(const struct rib_rule *r, const struct view *v)
 {
@@ -35,7 +41,7 @@ static bool match_prefix(const struct rib_rule *r, const struct view *v)
 	for (size_t k = 0; k < r->prefix_len_count && r->prefix_lens[k] <= p->len; k++) {
 		struct prefix cover = prefix_make(&p->addr, r->prefix_lens[k]);
 		for (size_t i = lower_bound(r, &cover); i < r->prefix_count && prefix_eq(&r->prefixes[i].prefix, &cover); i++)
-			if (p->len >= r->prefixes[i].min && p->len <= r->prefixes[i].max)
+			if (p->len >= r->prefixes[i].min && p->len <= r->prefixes[i].max && same_family(&cover, &p->addr))
 				return true;
 	}
 	return r->prefix_count == 0;
@@ -101,7 +107,8 @@ static bool match_origin_as(const struct rib_rule *r, const struct view *v)
 static bool match_next_hop(const struct rib_rule *r, const struct view *v)
 {
 	for (size_t i = 0; i < r->next_hop_count; i++)
-		if (!addr_is_zero(&v->attrs->next_hop) && prefix_has_addr(&r->next_hops[i], &v->attrs->next_hop))
+		if (!addr_is_zero(&v->attrs->next_hop) && same_family(&r->next_hops[i], &v->attrs->next_hop) &&
+		    prefix_has_addr(&r->next_hops[i], &v->attrs->next_hop))
 			return true;
 	return r->next_hop_count == 0;
 }

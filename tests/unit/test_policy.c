@@ -418,6 +418,8 @@ static const struct rule_case rule_cases[] = {
 	{"IPv6 ranges", {{.prefixes = {"fd10::/16 48 64"}, .action = RIB_ACTION_ACCEPT}}, "fd10:244:3::/64", .verdict = RIB_ACCEPT},
 	{"0.0.0.0/0 is not ::/0", {{.prefixes = {"0.0.0.0/0 0 32"}, .action = RIB_ACTION_ACCEPT}}, "fd10:244:3::/64",
 	 .verdict = RIB_REJECT, .rule = 1},
+	{"::/0 is not 0.0.0.0/0", {{.prefixes = {"::/0 0 128"}, .action = RIB_ACTION_ACCEPT}}, .verdict = RIB_REJECT, .rule = 1},
+	{"next hop ::/0 is not IPv4", {{.next_hop = "::/0", .action = RIB_ACTION_ACCEPT}}, .verdict = RIB_REJECT, .rule = 1},
 	{"a community", {{.communities = {{C(64512, 100), UINT32_MAX}}, .action = RIB_ACTION_ACCEPT}},
 	 .route = {{64512}, {C(1, 1), C(64512, 100)}}, .verdict = RIB_ACCEPT},
 	{"another community", {{.communities = {{C(64512, 100), UINT32_MAX}}, .action = RIB_ACTION_ACCEPT}},

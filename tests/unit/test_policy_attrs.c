@@ -256,7 +256,7 @@ START_TEST(prefix_lists_are_searched)
 		struct bgp_attrs *in = bgp_attrs_ref(own);
 		bool walked = false;
 		for (size_t j = 0; j < RANGES; j++)
-			walked |= prefix_covers(&list[j].prefix, &at) && at.len >= list[j].min && at.len <= list[j].max;
+			walked |= prefix_is_v4(&list[j].prefix) == prefix_is_v4(&at) && prefix_covers(&list[j].prefix, &at) && at.len >= list[j].min && at.len <= list[j].max;
 		ck_assert_int_eq(rib_policy_run(p, &s, &in, &trace) == RIB_ACCEPT, walked);
 		bgp_attrs_unref(in);
 	}
