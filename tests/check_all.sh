@@ -106,15 +106,16 @@ count_program() { # SUITE PATH-WITHOUT-EXTENSION
 # --- pytest
 
 # The tests mostly wait (for timers, for a switch to start), so there are more of them at once than processors.
-# net_tests SUITE LOG-NAME PROGRAM-DIRECTORY PYTEST-ARGUMENT...
+# Tests that share what they have started (tests/interop) say so by a group and stay together.
+# net_tests SUITE LOG-NAME PROGRAM-DIRECTORY TEST-DIRECTORY PYTEST-ARGUMENT...
 net_tests() {
-	local suite=$1 name=$2 programs=$3 status=0 tests wrong errors left line
-	shift 3
+	local suite=$1 name=$2 programs=$3 directory=$4 status=0 tests wrong errors left line
+	shift 4
 	rm -f "$logs/$name.xml"
-	attempt "Network tests with the programs in ${programs#"$top"/} (each . is a test)" "$name.log" \
+	attempt "Tests of $suite with the programs in ${programs#"$top"/} (each . is a test)" "$name.log" \
 		env UNDERLAY_BUILD="$programs" PYTHONDONTWRITEBYTECODE=1 timeout -k 60 "$net_time_limit" \
-		/usr/bin/python3 -m pytest -p no:cacheprovider -n $((2 * jobs)) -q -rfEs --tb=short \
-		--junitxml="$logs/$name.xml" "$@" tests/net || status=$?
+		/usr/bin/python3 -m pytest -p no:cacheprovider -n $((2 * jobs)) --dist loadgroup -q -rfEs --tb=short \
+		--junitxml="$logs/$name.xml" "$@" "$directory" || status=$?
 	if [ ! -s "$logs/$name.xml" ]; then
 		failure "$suite: pytest did not finish (status $status)" "$logs/$name.log"
 		show_end_of "$logs/$name.log"
@@ -183,9 +184,10 @@ check_main() {
 	built "gcc with sanitizers" "$status" "$(log_of_build asan)"
 	if [ "$status" = 0 ]; then
 		make_check "unit, fuzz, layers with sanitizers" build/asan asan
-		net_tests "network with sanitizers" net-asan "$top/build/asan"
+		net_tests "network with sanitizers" net-asan "$top/build/asan" tests/net
+		net_tests "interop with sanitizers" interop "$top/build/asan" tests/interop
 	fi
-	[ ! -x underlayd ] || net_tests "network, the essential ones as shipped" net-plain "$top" -m essential
+	[ ! -x underlayd ] || net_tests "network, the essential ones as shipped" net-plain "$top" tests/net -m essential
 
 	status=0
 	build_beside clang "clang, and libFuzzer for the fuzz targets" CC=clang --enable-werror --enable-fuzzer || status=$?

@@ -27,6 +27,7 @@ class Neighbor:
     ttl_security: int = None  # hops
     role: str = None          # the switch's own, RFC 9234
     multihop: int = None      # BIRD and FRR send eBGP with TTL 1 without it
+    interface: str = None     # unnumbered: instead of both addresses
     next_hop_self: bool = True
     more: tuple = ()          # lines of the switch's own language for this session,
     channel: tuple = ()       # and for each of its address families
@@ -82,9 +83,13 @@ class Bird(Switch):
                                 "next hop self;" if n.next_hop_self else "", *n.channel])
             channels = "\n  ".join(f"{family} {{ {channel} }};" for family in n.families)
             more = "\n  ".join(n.more)
+            ends = f"local {n.local} as {n.local_asn};\n  neighbor {n.address} as {n.asn};"
+            if n.interface:  # a session with whoever calls; that is what the peer learns from our advertisements
+                lines.append(f'protocol radv {{ interface "{n.interface}" {{ max ra interval 4; default lifetime 0; }}; }}')
+                ends = (f"local as {n.local_asn};\n  neighbor range fe80::/10 as {n.asn}; "
+                        f'interface "{n.interface}"; direct; dynamic name "b{i}d";')
             lines.append(f"""protocol bgp b{i} {{
-  local {n.local} as {n.local_asn};
-  neighbor {n.address} as {n.asn};
+  {ends}
   hold time {n.hold}; connect delay time 1; connect retry time 1; error wait time 1, 2;
   {"passive;" if n.passive else ""}
   {f'password "{n.password}";' if n.password else ""}
@@ -133,11 +138,18 @@ class Bird(Switch):
         self.announced = [p for p in self.announced if p not in prefixes]
         self.reconfigure()
 
-    def established(self, index=0):
-        return "Established" in self.ctl("show", "protocols", f"b{index}")
+    def protocol(self, index):
+        return f"b{index}d1" if self.neighbors[index].interface else f"b{index}"
 
-    def disable(self, index=0):
-        self.ctl("disable", f"b{index}")
+    def established(self, index=0):
+        return "Established" in self.ctl("show", "protocols", self.protocol(index))
+
+    def disable(self, index=0, words=None):
+        self.ctl("disable", f"b{index}", *([f'"{words}"'] if words else []))
+
+    def refresh(self, index=0):
+        """Asks the peer to send its routes again; the same for every kind."""
+        self.ctl("reload", "in", f"b{index}")
 
     def enable(self, index=0):
         self.ctl("enable", f"b{index}")
@@ -146,13 +158,13 @@ class Bird(Switch):
         self.ctl("restart", f"b{index}")
 
     def session_text(self, index=0):
-        return self.ctl("show", "protocols", "all", f"b{index}")
+        return self.ctl("show", "protocols", "all", self.protocol(index))
 
     def paths(self, prefix, index=0):
         return [{**row, "communities": pairs(row.get("community")), "large": pairs(row.get("large_community")),
                  "extended": pairs(row.get("ext_community")), "originator": row.get("originator_id"),
-                 "clusters": row.get("cluster_list", "").split()}
-                for row in self.routes(prefix, "all", "protocol", f"b{index}").get(prefix, [])]
+                 "clusters": row.get("cluster_list", "").split(), "next_hop": row["next_hop"].removeprefix(":: ").split()[0]}
+                for row in self.routes(prefix, "all", "protocol", self.protocol(index)).get(prefix, [])]
 
     def routes(self, *which):
         found, prefix, row = {}, None, None
@@ -189,7 +201,7 @@ class Frr(Switch):
         lines = ["hostname switch", f"router bgp {asn}", f" bgp router-id {self.router_id}",
                  " no bgp ebgp-requires-policy", " no bgp network import-check", " bgp log-neighbor-changes"]
         for n in self.neighbors:
-            lines += [f" neighbor {n.address} remote-as {n.asn}",
+            lines += [f" neighbor {n.address}{' interface' if n.interface else ''} remote-as {n.asn}",
                       f" neighbor {n.address} timers {max(n.hold // 3, 1) if n.hold else 0} {n.hold}",
                       f" neighbor {n.address} timers connect 1",
                       f" neighbor {n.address} advertisement-interval 0"]
@@ -249,11 +261,11 @@ class Frr(Switch):
     def close(self):
         return super().close() + self.zebra.close()
 
+    def vtysh(self, *commands):
+        return ["vtysh", "--vty_socket", str(self.dir), "-d", "bgpd", *(word for c in commands for word in ("-c", c))]
+
     def ctl(self, *commands):
-        argv = ["vtysh", "--vty_socket", self.dir, "-d", "bgpd"]
-        for command in commands:
-            argv += ["-c", command]
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(self.vtysh(*commands), capture_output=True, text=True, timeout=20)
         if done.returncode != 0:
             raise NotUp(done.stdout + done.stderr)
         return done.stdout
@@ -281,8 +293,11 @@ class Frr(Switch):
     def established(self, index=0):
         return self.neighbor(index)["bgpState"] == "Established"
 
-    def disable(self, index=0):
-        self.in_bgp(f"neighbor {self.neighbors[index].address} shutdown")
+    def disable(self, index=0, words=None):
+        self.in_bgp(f"neighbor {self.neighbors[index].address} shutdown{f' message {words}' if words else ''}")
+
+    def refresh(self, index=0):
+        self.ctl(f"clear bgp {self.neighbors[index].address} soft in")
 
     def enable(self, index=0):
         self.in_bgp(f"no neighbor {self.neighbors[index].address} shutdown")
@@ -297,13 +312,13 @@ class Frr(Switch):
         peer = self.neighbors[index].address
         rows = json.loads(self.ctl(f"show bgp {family_of(prefix)} unicast {prefix} json") or "{}").get("paths", [])
         return [{"as_path": row["aspath"]["string"].replace("Local", ""), "med": row.get("metric"),
-                 "next_hop": ([h["ip"] for h in row["nexthops"] if h.get("used")] or [row["nexthops"][0]["ip"]])[0],
+                 "next_hop": min(row["nexthops"], key=lambda hop: hop.get("scope") != "global")["ip"],
                  "local_pref": row.get("locPrf"), "originator": row.get("originatorId"),
                  "clusters": row.get("clusterList", {}).get("list", []),
                  "communities": set(row.get("community", {}).get("list", [])),
                  "large": set(row.get("largeCommunity", {}).get("list", [])),
-                 "extended": {one.lower() for one in row.get("extendedCommunity", {}).get("string", "").split()}}
-                for row in rows if row["peer"]["peerId"] == peer]
+                 "extended": set(row.get("extendedCommunity", {}).get("string", "").lower().replace("soo", "ro").split())}
+                for row in rows if peer in (row["peer"]["peerId"], row["peer"].get("interface"))]
 
     def routes(self):
         found = {}
