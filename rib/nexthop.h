@@ -37,7 +37,7 @@ struct nexthop {
 	struct hash_node node;
 	struct list doubted;  /* in the table's queue, or in none */
 	struct addr addr;
-	uint32_t ifindex;     /* the link where addr has a meaning on one link only, or that it is tied to; 0: any */
+	uint32_t ifindex;     /* the link where addr has a meaning on one link only, or the VRF; 0: any */
 	enum nexthop_state state;
 	struct nhset *via;    /* the kernel's next hops on the way there, owned reference; NULL: not reachable */
 	uint32_t refs;        /* paths */

@@ -344,10 +344,10 @@ void rib_track(struct rib *r, struct nexthop_table *nexthops)
 	r->nexthops = nexthops;
 }
 
-/* An address that has a meaning on one link only is another next hop on another link. */
+/* An address that has a meaning on one link or in one VRF only is another next hop on another. */
 static uint32_t link_of(const struct rib_source *s, const struct bgp_attrs *a)
 {
-	return addr_is_link_local(&a->next_hop) ? s->ifindex : 0;
+	return addr_is_link_local(&a->next_hop) ? s->ifindex : s->vrf;
 }
 
 static bool is_tracked(const struct rib *r, const struct rib_source *s, const struct bgp_attrs *a)

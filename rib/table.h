@@ -44,6 +44,7 @@ struct rib_source {
 	uint32_t router_id;
 	struct addr addr;      /* the peer's address */
 	uint32_t ifindex;      /* the link to the peer, for next hops that are link-local; 0: not known */
+	uint32_t vrf;          /* the VRF's device, where the session runs in one: its next hops are looked for there; 0: none */
 	void *owner;           /* the user's; not touched */
 	uint32_t id;           /* unique in the table's life */
 	uint32_t paths;        /* how many are in the table */

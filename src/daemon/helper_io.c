@@ -19,7 +19,7 @@ static void drop_family(struct peer *p, struct rib_source *s, enum bgp_family f,
 static bool same_speaker(const struct rib_source *a, const struct rib_source *b)
 {
 	return a->router_id == b->router_id && a->ibgp == b->ibgp && a->client == b->client && a->single_hop == b->single_hop &&
-	       a->ifindex == b->ifindex && addr_eq(&a->addr, &b->addr);
+	       a->ifindex == b->ifindex && a->vrf == b->vrf && addr_eq(&a->addr, &b->addr);
 }
 
 /* The peer is back. Where it says that it did not forward meanwhile, nothing of before is worth keeping (section 4.2). */

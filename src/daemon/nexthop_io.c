@@ -2,7 +2,9 @@
 
 #include <ev.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "netlink/link_msg.h"
 #include "netlink/route_msg.h"
 #include "netlink/socket_io.h"
 #include "rib/nexthop.h"
@@ -99,12 +101,29 @@ static void resolve(void *arg, const struct nexthop *nh, struct nexthop_answer *
 
 bool next_hops_on_link(struct next_hops *n, const struct addr *a, uint32_t ifindex)
 {
-	const struct nexthop nh = {.addr = *a, .ifindex = addr_is_link_local(a) ? ifindex : 0};
+	const struct nexthop nh = {.addr = *a, .ifindex = ifindex};
 	struct nexthop_answer answer;
 	if (!n)
 		return false;
 	resolve(n, &nh, &answer);
 	return answer.state == NEXTHOP_DIRECT;
+}
+
+static void on_link(void *arg, const struct nlmsghdr *h, int error, const char *text)
+{
+	bool deleted;
+	(void)text;
+	if (!error)
+		netlink_link_decode(h, arg, &deleted);
+}
+
+uint32_t next_hops_vrf(struct next_hops *n, const char *device)
+{
+	struct netlink_link l = {.ifindex = 0};
+	uint64_t buf[64];
+	if (!n || !*device || !netlink_link_get_by_name(buf, sizeof buf, 0, device) || netlink_query(n->socket, buf, on_link, &l))
+		return 0;
+	return strcmp(l.kind, "vrf") == 0 ? l.ifindex : 0;
 }
 
 /* --- events */

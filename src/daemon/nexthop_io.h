@@ -22,8 +22,10 @@ void next_hops_missed_events(struct next_hops *n);
 /* The kernel took a change of ours. */
 void next_hops_own_changed(struct next_hops *n);
 
-/* Is the address on a link of ours (where it is link-local: on this one)? NULL: not known, false. */
+/* Is the address on a link of ours (ifindex: on this one, or in this VRF; 0: any)? n NULL: not known, false. */
 bool next_hops_on_link(struct next_hops *n, const struct addr *a, uint32_t ifindex);
+/* The index of a device that is a VRF; 0: it is none. */
+uint32_t next_hops_vrf(struct next_hops *n, const char *device);
 
 /* Some of the work; true: more is left that could be done now. */
 bool next_hops_work(struct next_hops *n);

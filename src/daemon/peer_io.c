@@ -551,10 +551,11 @@ bool peer_has_ended_rib(const struct peer *p)
 }
 
 /* An external peer on a link of ours, and not one for which the configuration says that it may be further away. */
-static bool is_single_hop(const struct peer *p)
+static bool is_single_hop(const struct peer *p, uint32_t vrf)
 {
 	bool far = p->transport.multihop > 1 || p->transport.ttl_security > 1;
-	return !p->ibgp && !far && next_hops_on_link(p->daemon->next_hops, &p->address, p->ifindex);
+	uint32_t where = addr_is_link_local(&p->address) ? p->ifindex : vrf;
+	return !p->ibgp && !far && next_hops_on_link(p->daemon->next_hops, &p->address, where);
 }
 
 static void session_up(struct peer *p, enum bgp_slot slot)
@@ -574,13 +575,15 @@ static void session_up(struct peer *p, enum bgp_slot slot)
 	memset(&p->count, 0, sizeof p->count);
 	limits_clear(&p->limits);
 	memset(&p->refresh, 0, sizeof p->refresh);
+	uint32_t vrf = next_hops_vrf(p->daemon->next_hops, p->transport.device);
 	helper_up(p, &c->open, &(struct rib_source){.kind = RIB_SOURCE_BGP,
 						    .ibgp = p->ibgp,
 						    .client = p->ibgp && p->ways.client,
-						    .single_hop = is_single_hop(p),
+						    .single_hop = is_single_hop(p, vrf),
 						    .router_id = c->open.router_id,
 						    .addr = p->address,
 						    .ifindex = p->ifindex,
+						    .vrf = vrf,
 						    .owner = p});
 	log_remote(&p->limit, LOG_LEVEL_INFO, p->subject, "established, AS %u, hold time %u s", c->open.asn, p->session.hold_time_s);
 	export_join(p);

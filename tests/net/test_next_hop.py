@@ -89,6 +89,7 @@ def test_external_next_hop_must_be_on_the_link(wire):
     node = wire.underlayd().start()
     wait_until(lambda: wire.node.our_routes().get(on_link) == ["10.0.0.99"], 20, "the neighbour's route is used",
                wire.node.our_routes)
+    wait_until(lambda: node.peer("tor")["accepted"] == 2, 20, "both routes came")
     assert next_hop_of(node, behind) == ("", "next hop unreachable")
     holds_for(lambda: behind not in wire.node.our_routes(), 0.5, "no route by a router that is not on the link")
 

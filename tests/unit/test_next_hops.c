@@ -269,6 +269,20 @@ START_TEST(external_next_hop_off_the_link)
 }
 END_TEST
 
+/* The same address in a VRF is another next hop. */
+START_TEST(a_vrf_has_its_own)
+{
+	struct prefix p = prefix_of(0);
+	struct rib_source *red = rib_source_new(rib, &(struct rib_source){.kind = RIB_SOURCE_BGP, .vrf = 12});
+	struct addr a = hop_addr(0);
+	rib_announce(rib, red, &p, sets[0], now);
+	ck_assert_ptr_nonnull(nexthop_find(&nexthops, &a, 12));
+	ck_assert_ptr_null(nexthop_find(&nexthops, &a, 0));
+	rib_withdraw(rib, red, &p);
+	rib_source_free(red);
+}
+END_TEST
+
 START_TEST(asked_once)
 {
 	for (unsigned round = 0; round < 3; round++) {
@@ -500,6 +514,7 @@ int main(void)
 	tcase_add_test(t, metric_in_every_order);
 	tcase_add_test(t, another_gateway_is_told_to_the_kernel_only);
 	tcase_add_test(t, external_next_hop_off_the_link);
+	tcase_add_test(t, a_vrf_has_its_own);
 	tcase_add_test(t, asked_once);
 	tcase_add_test(t, questions_have_a_budget);
 	tcase_add_test(t, events_concern_few);
