@@ -23,8 +23,9 @@ POD = "10.244.1.0/24"
 ARGUMENTS = {
     "show-peers": [[], ["p0"], ["10.0.0.11"], ["nobody"]],
     "show-routes": [[], ["10.244.0.0/16"], [POD], ["for", "10.244.1.7"], ["10.0.0.0/99"]],
-    "show-route-why": [[POD], ["192.0.2.0/24"]],
-    "policy-test": [["some", POD], ["nothing", POD], ["some"]],
+    "show-routes-why": [[POD], ["10.244.1.7"], ["192.0.2.0/24"], ["no-prefix"]],
+    "policy-test": [["some", POD], ["some", POD, "med", "5"], ["nothing", POD], ["some"]],
+    "peer": [["nobody", "restart"], ["p0", "sing"]],
 }
 
 
