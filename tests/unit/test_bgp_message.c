@@ -513,7 +513,6 @@ int main(void)
 	tcase_add_test(t, opens_go_round);
 	tcase_add_test(t, capability_text_fits);
 	tcase_add_test(t, families_have_numbers);
-	tcase_set_timeout(t, 60);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
 	int failed = srunner_ntests_failed(runner);

@@ -1074,7 +1074,6 @@ int main(void)
 	tcase_add_test(t, the_end_of_a_rib_goes_round);
 	tcase_add_loop_test(t, ipv6_next_hops_are_understood_and_passed_on, 0, ROW_COUNT(hops6));
 	tcase_add_test(t, ipv6_goes_round);
-	tcase_set_timeout(t, 60);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
 	int failed = srunner_ntests_failed(runner);

@@ -330,7 +330,6 @@ int main(void)
 	Suite *s = suite_create("fib");
 	TCase *t = tcase_create("fib");
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, ends_equal_whatever_happens, 0, 20);
 	tcase_add_test(t, foreign_route_is_reported_not_replaced);
 	tcase_add_test(t, held_adopts_and_changes_nothing_until_released);

@@ -246,7 +246,6 @@ int main(void)
 	Suite *s = suite_create("kernel routes");
 	TCase *t = tcase_create("kernel routes");
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, the_kernel_has_what_is_wanted);
 	tcase_add_test(t, foreign_weights_are_a_difference);
 	suite_add_tcase(s, t);

@@ -479,7 +479,6 @@ int main(void)
 	tcase_add_test(t, acknowledgements_carry_the_kernels_words);
 	tcase_add_test(t, the_kernel_answers);
 	tcase_add_test(t, several_messages_go_at_once);
-	tcase_set_timeout(t, 60);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
 	int failed = srunner_ntests_failed(runner);

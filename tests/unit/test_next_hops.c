@@ -508,7 +508,6 @@ int main(void)
 	Suite *s = suite_create("next hops");
 	TCase *t = tcase_create("next hops");
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
 	tcase_add_test(t, unreachable_is_no_path_and_comes_back);
 	tcase_add_test(t, the_reachable_one_wins);
 	tcase_add_test(t, metric_in_every_order);

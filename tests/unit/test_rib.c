@@ -660,7 +660,6 @@ int main(void)
 	Suite *s = suite_create("rib");
 	TCase *t = tcase_create("rib");
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, decision_in_every_order, 0, sizeof cases / sizeof *cases);
 	tcase_add_loop_test(t, losers_are_explained, 0, sizeof explanations / sizeof *explanations);
 	tcase_add_test(t, multipath_is_limited_to_the_preferred);
