@@ -11,17 +11,21 @@ static unsigned family_start(enum bgp_family f)
 	return f == BGP_IPV4_UNICAST ? ADDR_V4_BITS : 0;
 }
 
-/* One prefix: a length in bits and as many bytes as it needs. */
+/* One prefix: a length in bits and as many bytes as it needs. NULL: it is too long, or not all there. */
+static const uint8_t *pass_prefix(struct cursor *c, enum bgp_family family, unsigned *len)
+{
+	*len = cursor_u8(c);
+	return cursor_ok(c) && *len <= 128 - family_start(family) ? cursor_bytes(c, (*len + 7) / 8) : NULL;
+}
+
 static bool read_prefix(struct cursor *c, enum bgp_family family, struct prefix *out)
 {
-	unsigned start = family_start(family), len = cursor_u8(c), n = (len + 7) / 8;
-	if (!cursor_ok(c) || len > 128 - start)
-		return false;
-	const uint8_t *b = cursor_bytes(c, n);
+	unsigned start = family_start(family), len;
+	const uint8_t *b = pass_prefix(c, family, &len);
 	if (!b)
 		return false;
 	struct addr a = family == BGP_IPV4_UNICAST ? addr_from_v4(0) : (struct addr){{0}};
-	memcpy(a.b + start / 8, b, n);
+	memcpy(a.b + start / 8, b, (len + 7) / 8);
 	*out = prefix_make(&a, start + len);
 	return true;
 }
@@ -53,11 +57,11 @@ bool bgp_nlri_next(struct bgp_nlri *n, struct prefix *out, unsigned *skipped)
 
 static bool nlri_is_good(struct bgp_nlri n)
 {
-	struct prefix p;
+	unsigned len;
 	while (cursor_left(&n.bytes)) {
 		if (n.add_path)
 			cursor_u32(&n.bytes);
-		if (!read_prefix(&n.bytes, n.family, &p))
+		if (!pass_prefix(&n.bytes, n.family, &len))
 			return false;
 	}
 	return true;
