@@ -95,3 +95,22 @@ def test_a_link_that_goes_takes_them_along(wire):
     wire.tor.ip("link", "set", "eth0", "down")
     wait_until(lambda: not node.peer("tor").get("kept_routes"), 20, "nothing is kept")
     wait_until(lambda: not set(OLD) & set(wire.node.our_routes()), 20, "no route is left", wire.node.our_routes)
+
+
+def test_a_peer_that_takes_its_session_over_keeps_them(wire):
+    """It fell over without a word on the old connection."""
+    node, first = begin(wire)
+
+    def again():
+        try:  # refused while two starts could still be colliding
+            return connect(wire, graceful(flags=RESTARTING))
+        except (AssertionError, TypeError):
+            assert set(OLD) <= set(wire.node.our_routes())
+            return None
+
+    peer = wait_until(again, 20, "the new connection is taken")
+    holds_for(lambda: set(OLD) <= set(wire.node.our_routes()), 0.5, "what is kept")
+    assert node.peer("tor")["established_count"] == 2
+    peer.send(update(OLD[1:], "10.0.0.2", [64512])).send(update())
+    wait_routes(wire, OLD[1])
+    first.close()
