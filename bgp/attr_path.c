@@ -51,12 +51,12 @@ static bool is_private(uint32_t asn)
 }
 
 /* What stands for asn in the path that the peer gets; 0: nothing. The peer's own number is not taken away as private:
- * its loop check wants it, unless it is to be ours. */
+ * its loop check wants it, unless it is to be ours; nor is ours, which a policy may have put there to make it longer. */
 static uint32_t told(const struct bgp_export *e, uint32_t asn)
 {
 	if (asn == e->peer_asn)
 		return e->as_override ? e->local_asn : asn;
-	return e->remove_private && is_private(asn) ? 0 : asn;
+	return e->remove_private && is_private(asn) && asn != e->local_asn ? 0 : asn;
 }
 
 static void put_segment(struct writer *w, uint8_t type, const uint32_t *at, unsigned n, bool as4, bool *wide)

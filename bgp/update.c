@@ -136,7 +136,8 @@ static void check_first_as(const struct bgp_update_context *ctx, struct bgp_upda
 {
 	for (unsigned i = 0; i < BGP_UPDATE_PARTS; i++) {
 		const struct bgp_attrs *a = u->part[i].attrs;
-		if (a && !ctx->ibgp && a->first_as != ctx->peer_asn)
+		bool fits = !a || ctx->ibgp || a->first_as == ctx->peer_asn || (ctx->route_server && a->first_as);
+		if (!fits)
 			bgp_fault_raise(&u->fault, BGP_WITHDRAW, BGP_ERR_UPDATE, BGP_UPDATE_AS_PATH,
 					"the AS path does not begin with the peer's AS", NULL, 0);
 	}

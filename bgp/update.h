@@ -38,7 +38,8 @@ struct bgp_update {
 struct bgp_update_context {
 	struct bgp_attr_table *attrs;
 	bool ibgp, as4;
-	uint32_t peer_asn;            /* eBGP: the path must begin with it */
+	uint32_t peer_asn;            /* eBGP: the path must begin with it, */
+	bool route_server;            /* but where the peer is one, which leaves paths as they are (RFC 7947 section 2.2.2) */
 	bool families[BGP_FAMILIES];  /* negotiated */
 	bool add_path[BGP_FAMILIES];  /* negotiated for what comes: prefixes have path identifiers */
 	bool v6_next_hop;             /* negotiated: IPv4 routes with IPv6 next hops (RFC 8950) */

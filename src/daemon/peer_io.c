@@ -294,6 +294,7 @@ static bool take_update(struct peer *p, enum bgp_slot slot, const struct bgp_fra
 		.attrs = &p->daemon->attrs, .ibgp = p->ibgp, .as4 = p->as4, .peer_asn = p->session.conn[slot].open.asn};
 	struct bgp_update u;
 	ctx.v6_next_hop = p->session.v6_next_hop;
+	ctx.route_server = p->role == BGP_ROLE_RS_CLIENT;
 	ctx.on_link = !addr_is_v4(&p->local_address) && addr_is_link_local(&p->local_address);
 	memcpy(ctx.families, p->families, sizeof ctx.families);
 	memcpy(ctx.add_path, p->session.add_path_in, sizeof ctx.add_path);

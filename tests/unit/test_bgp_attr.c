@@ -295,6 +295,36 @@ START_TEST(a_private_peer_finds_itself)
 }
 END_TEST
 
+/* A policy that makes our own path longer is not undone. */
+START_TEST(our_own_private_number_stays)
+{
+	struct bgp_export e = session(E4);
+	e.local_asn = 64513;
+	e.peer_asn = PEER_AS;
+	e.remove_private = true;
+	check_told(I4, "O 40 02 0e 02 03 0000fc01 0000fc00 0000fc01 N", E4, &e, "0 [64513 64513 64513] 10.0.0.2 - 100");
+}
+END_TEST
+
+/* A route server does not write itself into the path, but somebody must be in it. */
+START_TEST(a_route_server_need_not_be_in_the_path)
+{
+	static const struct {
+		const char *attrs;
+		enum bgp_reaction reaction;
+	} cases[] = {{"O 40 02 06 02 01 0000fbf1 N", BGP_FINE}, {"O P N", BGP_FINE}, {"O 40 02 00 N", BGP_WITHDRAW}};
+	struct bgp_update_context ctx = context_of(E4);
+	uint8_t body[BGP_MESSAGE_MAX];
+	struct bgp_update u;
+	ctx.route_server = true;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		bgp_update_decode(&ctx, body, put_body(body, sizeof body, E4, "", cases[i].attrs, NET), &u);
+		ck_assert_int_eq(u.fault.reaction, cases[i].reaction);
+		bgp_update_fini(&u);
+	}
+}
+END_TEST
+
 /* --- reflected routes, RFC 4456 section 8 */
 
 static const struct {
@@ -354,6 +384,8 @@ int main(void)
 	tcase_add_test(t, an_edit_changes_the_bandwidth);
 	tcase_add_loop_test(t, sessions_have_the_path_their_way, 0, ROW_COUNT(paths));
 	tcase_add_test(t, a_private_peer_finds_itself);
+	tcase_add_test(t, our_own_private_number_stays);
+	tcase_add_test(t, a_route_server_need_not_be_in_the_path);
 	tcase_add_loop_test(t, reflected_routes_tell_their_way, 0, ROW_COUNT(reflections));
 	tcase_add_test(t, a_drained_peer_is_asked_to_look_elsewhere);
 	tcase_add_test(t, a_cluster_knows_its_routes);
