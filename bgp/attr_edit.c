@@ -10,7 +10,7 @@
 #include "bgp/message.h"
 
 enum { WIRE_MAX = BGP_DRAFT_WIRE_MAX, COMMUNITIES_MAX = WIRE_MAX / 4 };
-enum { NO_EXPORT = 0xffffff01, NO_ADVERTISE = 0xffffff02, NO_EXPORT_SUBCONFED = 0xffffff03 };
+enum { GRACEFUL_SHUTDOWN = 0xffff0000, NO_EXPORT = 0xffffff01, NO_ADVERTISE = 0xffffff02, NO_EXPORT_SUBCONFED = 0xffffff03 };
 
 struct editor {
 	const struct bgp_attrs *old;
@@ -108,19 +108,22 @@ static void edit_med(struct editor *ed, const struct bgp_attr_item *old)
 	ed->set.has_med = true;
 }
 
-/* The default of a session that has no LOCAL_PREF is not written. */
+/* Where a session has no LOCAL_PREF, what such bytes mean without one (RFC 8326: with GRACEFUL_SHUTDOWN, the last choice) is
+ * not written, and everything else is: sets of the same bytes are one set. */
 static void edit_local_pref(struct editor *ed, const struct bgp_attr_item *old)
 {
-	bool ibgp = ed->old->context & BGP_ATTR_IBGP;
-	if (!ed->edit->has_local_pref) {
+	bool ibgp = ed->old->context & BGP_ATTR_IBGP, given = ed->edit->has_local_pref;
+	uint32_t unsaid = ed->set.graceful_shutdown ? 0 : BGP_DEFAULT_LOCAL_PREF;
+	if (!given && (ibgp || old)) {
 		keep(ed, old);
 		return;
 	}
-	ed->set.local_pref = ed->edit->local_pref;
+	if (given)
+		ed->set.local_pref = ed->edit->local_pref;
 	ed->set.context &= (uint8_t)~BGP_ATTR_EDITED;
-	if (!ibgp && ed->edit->local_pref == BGP_DEFAULT_LOCAL_PREF)
+	if (!ibgp && ed->set.local_pref == unsaid)
 		return;
-	put_u32(ed, BGP_FLAG_TRANSITIVE, BGP_ATTR_LOCAL_PREF, ed->edit->local_pref);
+	put_u32(ed, BGP_FLAG_TRANSITIVE, BGP_ATTR_LOCAL_PREF, ed->set.local_pref);
 	if (!ibgp)
 		ed->set.context |= BGP_ATTR_EDITED;
 }
@@ -131,6 +134,16 @@ static bool removed(const struct bgp_attr_edit *e, const struct community *c)
 		if (community_matches(&e->remove[i], c))
 			return true;
 	return e->replace >> c->kind & 1;
+}
+
+/* Known before the communities are made anew, since LOCAL_PREF comes first. */
+static bool will_shut_down(const struct bgp_attrs *old, const struct bgp_attr_edit *e)
+{
+	static const struct community graceful_shutdown = {COMMUNITY_STANDARD, {GRACEFUL_SHUTDOWN}};
+	for (size_t i = 0; i < e->add_count; i++)
+		if (community_cmp(&e->add[i], &graceful_shutdown) == 0)
+			return true;
+	return old->graceful_shutdown && !removed(e, &graceful_shutdown);
 }
 
 static int by_value(const void *a, const void *b)
@@ -305,6 +318,7 @@ void bgp_draft_edit(struct bgp_draft *d, const struct bgp_attrs *a, const struct
 	struct editor ed = {a, e, writer_of(set->wire, WIRE_MAX), *a};
 	if (e->has_weight)
 		ed.set.weight = e->weight;
+	ed.set.graceful_shutdown = will_shut_down(a, e);
 	run_edits(&ed);
 	memcpy(set, &ed.set, offsetof(struct bgp_attrs, wire)); /* an assignment would take the padding along, where wire begins */
 	set->wire_len = (uint16_t)writer_len(&ed.w);

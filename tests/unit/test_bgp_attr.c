@@ -359,6 +359,51 @@ START_TEST(a_drained_peer_is_asked_to_look_elsewhere)
 }
 END_TEST
 
+#define SHUTDOWN "O P N c0 08 04 ffff0000"
+
+/* What a set without LOCAL_PREF means, its bytes alone must tell: they are its key. */
+START_TEST(an_edit_of_graceful_shutdown_keeps_sets_apart)
+{
+	struct community_match m;
+	ck_assert(community_parse("graceful-shutdown", &m));
+	const struct bgp_attr_edit take = {.remove = &m, .remove_count = 1}, put = {.add = &m.value, .add_count = 1},
+				   prefer = {.has_local_pref = true, .local_pref = 100};
+	struct bgp_attrs *with = set_of(E4, SHUTDOWN);
+	struct bgp_attrs *taken = bgp_attrs_edit(with, &take), *preferred = bgp_attrs_edit(with, &prefer);
+	struct bgp_attrs *plain = set_of(E4, "O P N"), *marked = bgp_attrs_edit(plain, &put);
+	struct bgp_attrs *again = set_of(E4, SHUTDOWN), *same = bgp_attrs_edit(with, &put), *back = bgp_attrs_edit(preferred, &take);
+	ck_assert(with->graceful_shutdown && with->local_pref == 0);
+	ck_assert(!taken->graceful_shutdown && taken->local_pref == 0);
+	ck_assert(preferred->graceful_shutdown && preferred->local_pref == 100);
+	ck_assert(!plain->graceful_shutdown && plain->local_pref == 100);
+	ck_assert(marked->graceful_shutdown && marked->local_pref == 100);
+	ck_assert(!back->graceful_shutdown && back->local_pref == 100);
+	ck_assert_ptr_eq(again, with);
+	ck_assert_ptr_eq(same, with);
+	struct bgp_attrs *all[] = {with, taken, preferred, plain, marked, again, same, back};
+	for (size_t i = 0; i < sizeof all / sizeof(*all); i++)
+		bgp_attrs_unref(all[i]);
+}
+END_TEST
+
+/* And a drained peer is told although a policy took the mark off. */
+START_TEST(draining_puts_back_what_a_policy_took)
+{
+	struct community_match m;
+	uint8_t block[BGP_EXTENDED_MAX];
+	struct bgp_words words;
+	struct bgp_export e = session(E4);
+	ck_assert(community_parse("graceful-shutdown", &m));
+	struct bgp_attrs *with = set_of(E4, SHUTDOWN);
+	struct bgp_attrs *taken = bgp_attrs_edit(with, &(struct bgp_attr_edit){.remove = &m, .remove_count = 1});
+	e.draining = true;
+	ck_assert(bgp_attrs_export(taken, &e, BGP_IPV4_UNICAST, block, sizeof block, &words));
+	ck_assert_ptr_nonnull(memmem(block, words.len, "\xc0\x08\x04\xff\xff\0\0", 7));
+	bgp_attrs_unref(with);
+	bgp_attrs_unref(taken);
+}
+END_TEST
+
 START_TEST(a_cluster_knows_its_routes)
 {
 	struct bgp_attrs *a = set_of(I4, "O P N 80 0a 08 0a0000fe 0a0000fd"), *none = set_of(I4, "O P N");
@@ -388,6 +433,8 @@ int main(void)
 	tcase_add_test(t, a_route_server_need_not_be_in_the_path);
 	tcase_add_loop_test(t, reflected_routes_tell_their_way, 0, ROW_COUNT(reflections));
 	tcase_add_test(t, a_drained_peer_is_asked_to_look_elsewhere);
+	tcase_add_test(t, an_edit_of_graceful_shutdown_keeps_sets_apart);
+	tcase_add_test(t, draining_puts_back_what_a_policy_took);
 	tcase_add_test(t, a_cluster_knows_its_routes);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
