@@ -65,8 +65,9 @@ static void send_mark(struct peer *p, enum bgp_family f, enum bgp_refresh_subtyp
 
 void refresh_answer(struct peer *p, enum bgp_family f)
 {
-	/* what is under way tells everything anyway, and no mark may come before the End-of-RIB */
-	if (p->session.enhanced && p->end_of_rib_sent) {
+	/* what is under way tells everything anyway, and no mark may come before the End-of-RIB. One first mark is enough, however
+	 * often a peer asks that does not read */
+	if (p->session.enhanced && p->end_of_rib_sent && !p->refresh.answering[f]) {
 		send_mark(p, f, BGP_REFRESH_BEGIN);
 		p->refresh.answering[f] = true;
 	}

@@ -58,6 +58,19 @@ def test_our_own_marks(wire):
     assert node.peer("tor")["established_count"] == 1
 
 
+def test_many_questions_have_few_marks(wire):
+    """A peer that asks and does not read must not fill our memory with marks."""
+    node = wire.underlayd(passive=True, hold_time="90s").start()
+    peer = Speaker.connect(wire.tor, "10.0.0.2", "10.0.0.1").establish(64512, hold=90, more=ENHANCED)
+    assert marks(peer, "route") == ["route"]
+    peer.send(ASK * 2000 + message(UPDATE, bytes(4)))
+    wait_until(lambda: node.peer("tor")["messages_in"] >= 2000, 10, "all are read")
+    holds_for(lambda: node.established("tor"), 0.5, "the session, while the answer goes")
+    assert node.peer("tor")["messages_out"] < 500
+    peer.send(ASK)
+    assert marks(peer, "end")[-1] == "end"
+
+
 def test_marks_of_one_that_has_not_told_all_are_ignored(wire):
     """With graceful restart nothing is again before the End-of-RIB."""
     node = wire.underlayd(passive=True, hold_time="90s").start()
