@@ -113,6 +113,7 @@ static struct bgp_export words_for(const struct peer *p)
 	return (struct bgp_export){
 		.ibgp = p->ibgp,
 		.as4 = p->as4,
+		.v6_next_hop = p->session.v6_next_hop,
 		.local_asn = p->session.params.local_asn,
 		.otc = bgp_otc_on_export(p->role, p->session.params.local_asn),
 		.own_next_hop = p->ibgp && w->next_hop_self,

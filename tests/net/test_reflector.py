@@ -1,10 +1,12 @@
 """Route reflectors (RFC 4456): we are one between BIRD and FRR, and a client of theirs."""
 import signal
+import socket
+import struct
 
 import pytest
 
 from harness import holds_for, wait_until
-from speaker import Speaker, attribute, update
+from speaker import UPDATE, Speaker, attribute, capability, prefix_bytes, update
 from switches import KINDS, Bird, Frr, Neighbor
 
 ASN = 64701
@@ -97,6 +99,30 @@ def test_those_who_are_no_clients(net):
     bird.wait_no_route(FROM_FRR)
     holds_for(lambda: node.peer("p3")["advertised"] == 1, 0.3, "nobody else hears of it")
     assert node.peer("p2")["established_count"] == 1
+
+
+def test_an_ipv6_next_hop_of_an_ipv4_route_is_reflected(net):
+    """To a client that understands it (RFC 8950) the route goes as it came: the packets need not go by us."""
+    rr, others = star(net, "left", "right")
+    peers, speakers = [], []
+    for i, ns in enumerate(others, 1):
+        for where, dev, end in ((rr, f"eth{i}", 1), (ns, "eth0", 2)):
+            where.ip("address", "add", f"fd00:{i}::{end}/64", "dev", dev, "nodad")
+        peers.append({"name": f"p{i}", "address": f"fd00:{i}::2", "asn": ASN, "passive": True, "route-reflector-client": True})
+    node = net.underlayd(rr, {**config(clients=()), "peers": peers}).start()
+    for i, ns in enumerate(others, 1):
+        sock = ns.socket(socket.AF_INET6, socket.SOCK_STREAM)
+        sock.connect((f"fd00:{i}::1", 179))
+        speakers.append(Speaker(sock).establish(ASN, router_id=f"10.0.{i}.2", hold=90,
+                                                more=capability(5, struct.pack("!HHH", 1, 1, 2))))
+    node.wait_established("p1", "p2")
+    hop = socket.inet_pton(socket.AF_INET6, "fd00:1::7")
+    reach = struct.pack("!HBB", 1, 1, 16) + hop + b"\0" + prefix_bytes(FROM_BIRD)
+    speakers[0].send(update(attributes=attribute(14, reach, 0x80) + attribute(1, b"\0") + attribute(2, b"") +
+                            attribute(5, bytes([0, 0, 0, 100]))))
+    while prefix_bytes(FROM_BIRD) not in (told := speakers[1].receive_until(UPDATE)[1]):
+        pass
+    assert hop in told, told.hex()
 
 
 @pytest.mark.parametrize("kind", ["bird", "frr"])
