@@ -25,7 +25,6 @@ static const char *start(struct peer *p, const char *words)
 	(void)words;
 	if (!*p->stopped)
 		return "was not stopped";
-	p->limits.stopped = false;
 	peer_start(p);
 	return "started";
 }
@@ -34,7 +33,6 @@ static const char *restart(struct peer *p, const char *words)
 {
 	bool up = bgp_session_slot(&p->session) != BGP_SLOTS;
 	peer_stop(p, BGP_CEASE_RESET, words, "");
-	p->limits.stopped = false;
 	peer_start(p);
 	return up ? "session ended, starting anew" : "there was no session; starting anew";
 }

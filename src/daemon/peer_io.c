@@ -841,6 +841,7 @@ void peer_start(struct peer *p)
 	struct bgp_actions acts;
 	bgp_actions_clear(&acts);
 	p->stopped[0] = '\0';
+	p->limits.stopped = false;
 	p->session.restarting = p->session.kept_routes = p->daemon->restarting;
 	bgp_session_start(&p->session, clock_now(), &acts);
 	carry_out(p, &acts);

@@ -92,6 +92,22 @@ def test_stop_after_too_many(net):
     peer.close()
 
 
+def test_reloads_start_it_once(net):
+    """The second of two reloads finds a peer that is started already, and must not call it once more."""
+    site = Site(net, passive=False, max_prefixes=3, max_prefixes_action="stop")
+    peer = site.speaker().send(update(NAMES[:4], "10.0.0.2", [64512]))
+    assert peer.notification()[:2] == (6, 1)
+    wait_until(lambda: site.peer()["state"] == "Idle", 10, "it is stopped")
+    peer.close()
+    site.there.ip("route", "add", "blackhole", "10.0.0.1/32")  # calls go unanswered
+    calls = lambda: len(site.ns.run("ss", "-tnH", "state", "syn-sent").stdout.splitlines())  # noqa: E731
+    for policy in ("none", "all"):
+        site.reload(passive=False, max_prefixes=3, max_prefixes_action="stop", **{"import": policy})
+        assert calls() == 1
+    site.there.ip("route", "delete", "blackhole", "10.0.0.1/32")
+    site.speaker().close()
+
+
 def test_never_a_part_of_what_is_to_be_told(net):
     """Three own prefixes, two may go out: the peer is not left with an arbitrary two."""
     site = Site(net, max_advertised=2)
