@@ -33,6 +33,8 @@ void range_free(struct range *r)
 struct range *range_find(struct daemon *d, const struct addr *a, const char *device)
 {
 	struct range *longest = NULL;
+	if (addr_is_link_local(a) && !addr_is_v4(a)) /* on each link it is somebody else */
+		return NULL;
 	list_each(n, tmp, &d->ranges) {
 		struct range *r = container_of(n, struct range, node);
 		if (strcmp(r->transport.device, device) == 0 && prefix_has_addr(&r->prefix, a) &&

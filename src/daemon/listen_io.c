@@ -38,10 +38,12 @@ struct listener {
 	char text[512];
 };
 
-/* A link-local address says who it is only together with its interface. */
+/* A link-local address says who it is only together with its interface, whichever door it came to: another peer may have made
+ * one for the same device. */
 static bool is_peer(const struct peer *p, const struct addr *a, const char *interface, const char *device)
 {
-	return addr_eq(&p->address, a) && strcmp(p->transport.device, device) == 0 && (!p->link.interface || strcmp(p->link.interface, interface) == 0);
+	bool came_its_way = p->link.interface ? strcmp(p->link.interface, interface) == 0 : strcmp(p->transport.device, device) == 0;
+	return came_its_way && addr_eq(&p->address, a);
 }
 
 /* The one with the address; else the unnumbered one on that link, if this may be its peer. */

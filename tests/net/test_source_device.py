@@ -1,5 +1,7 @@
 """Where a session starts and which way it goes: source, device, tcp-mss."""
+import json
 import re
+import socket
 
 from harness import wait_until
 from speaker import Speaker
@@ -37,6 +39,25 @@ def test_source(net):
     caller = Speaker.connect(tor, "10.0.0.3", "10.0.0.5").establish(64513)
     node.wait_established("caller")
     caller.close()
+
+
+def test_a_link_local_peer_beside_one_with_a_device(net):
+    """The kernel hands what comes over eth0 to the socket that the other peer has made for eth0."""
+    ns, tor = net.ns("node", router=True), net.ns("tor", router=True)
+    net.link(ns, "eth0", "10.0.0.1/30", tor, "eth0", "10.0.0.2/30")
+    for where, address in ((ns, "fe80::b:1/64"), (tor, "fe80::b:2/64")):
+        where.ip("address", "add", address, "dev", "eth0", "nodad")
+    node = net.underlayd(ns, config(
+        {"name": "tied", "address": "10.0.0.2", "asn": 64512, "device": "eth0", "passive": True},
+        {"name": "linked", "address": "fe80::b:2%eth0", "asn": 64513, "passive": True})).start()
+    tied = Speaker.connect(tor, "10.0.0.2", "10.0.0.1").establish(64512)
+    sock = tor.socket(socket.AF_INET6, socket.SOCK_STREAM)
+    scope = json.loads(tor.ip("-j", "link", "show", "eth0"))[0]["ifindex"]
+    sock.bind(("fe80::b:2", 0, 0, scope))
+    sock.connect(("fe80::b:1", 179, 0, scope))
+    linked = Speaker(sock).establish(64513)
+    node.wait_established("tied", "linked")
+    tied.close(), linked.close()
 
 
 def test_the_same_address_behind_two_devices(net):
