@@ -21,7 +21,7 @@ static const char *why_rules_not(const struct peer *p, const struct rib_entry *e
 				 size_t cap)
 {
 	const struct peer *from = path->source->owner;
-	const struct rib_policy_subject s = {&e->prefix, path->source->kind, from ? from->name : NULL};
+	const struct rib_policy_subject s = {&e->prefix, path->source->kind, from ? peer_policy_name(from) : NULL};
 	const struct rib_policy *rules = p->group->rules;
 	struct bgp_attrs *attrs = bgp_attrs_ref(path->attrs);
 	struct rib_policy_trace trace;

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from harness import holds_for, wait_until
-from speaker import NOTIFICATION, Speaker, capability
+from speaker import NOTIFICATION, UPDATE, Speaker, capability, prefix_bytes, update
 from switches import KINDS, Neighbor
 from test_transport import RIGHT, WRONG, sign
 
@@ -133,6 +133,17 @@ def test_the_password_of_a_range(net, prefix, address, ours):
     assert tries() == ["no answer", "no answer", "open"]  # open: to be turned away
     for text in (site.node.log(), site.node.client("-j", "show", "peers").stdout):
         assert RIGHT not in text and WRONG not in text
+
+
+def test_the_reason_knows_the_range(net):
+    """`show routes why` asks the export policy as the export does: by the range's name."""
+    site = Site(net)
+    site.reload(dyn(export="known"), policies=[
+        {"name": "known", "rules": [{"match": {"peer": ["dyn"]}, "action": "accept"}]}])
+    teller, hearer = site.call(2), site.call(3, asn=64513)
+    teller.send(update(["10.99.0.0/24"], "10.0.0.2", [64512]))
+    assert prefix_bytes("10.99.0.0/24") in hearer.receive_until(UPDATE)[1]
+    assert site.node.ask("show", "routes", "why", "10.99.0.0/24")[0]["told"] == ["dyn-10.0.0.3"]
 
 
 def test_the_limit(net):
