@@ -331,10 +331,17 @@ static void forget(struct listener *l, struct transport *t, const struct prefix 
 		transport_listener_forget(o->io.fd, t, from, subject);
 }
 
+/* The kernel keeps one key for an address, whatever link it is on: where another peer has it too, its key is gone as well, and
+ * the next listener_update() puts it back. */
 void listener_forget(struct listener *l, struct peer *p)
 {
 	struct prefix host = prefix_make(&p->address, 128);
 	forget(l, &p->transport, &host, p->subject);
+	list_each(n, tmp, &l->daemon->peers) {
+		struct peer *other = container_of(n, struct peer, node);
+		if (addr_eq(&other->address, &p->address) && strcmp(other->transport.device, p->transport.device) == 0)
+			other->transport.on_listener = false;
+	}
 }
 
 void listener_forget_range(struct listener *l, struct range *r)

@@ -6,6 +6,7 @@ import socket
 from harness import wait_until
 from speaker import Speaker
 from switches import KINDS, Neighbor
+from test_transport import sign
 
 POD = "10.244.1.0/24"
 
@@ -58,6 +59,35 @@ def test_a_link_local_peer_beside_one_with_a_device(net):
     linked = Speaker(sock).establish(64513)
     node.wait_established("tied", "linked")
     tied.close(), linked.close()
+
+
+def test_the_same_link_local_address_on_two_links(net):
+    """Many switches have one link-local address everywhere. A peer that goes leaves the other's password in place."""
+    ns = net.ns("node", router=True)
+    secret = net.dir / "secret"
+    secret.write_text("s3cret\n")
+    secret.chmod(0o600)
+    tors = []
+    for i in (0, 1):
+        tors.append(net.ns(f"tor{i}", router=True))
+        net.link(ns, f"up{i}", f"10.0.{i}.1/30", tors[i], "eth0", f"10.0.{i}.2/30")
+        ns.ip("address", "add", "fe80::b:1/64", "dev", f"up{i}", "nodad")
+        tors[i].ip("address", "add", "fe80::b:2/64", "dev", "eth0", "nodad")
+    peers = [{"name": f"tor{i}", "address": f"fe80::b:2%up{i}", "asn": 64512, "passive": True, "password-file": str(secret)}
+             for i in (0, 1)]
+    node = net.underlayd(ns, config(*peers)).start()
+    node.configure(config(peers[1]))
+    node.popen.send_signal(1)
+    node.wait_log(r"reload: \d+ changes applied")
+    sock = tors[1].socket(socket.AF_INET6, socket.SOCK_STREAM)
+    scope = json.loads(tors[1].ip("-j", "link", "show", "eth0"))[0]["ifindex"]
+    sign(sock, "fe80::b:1", b"s3cret")
+    sock.settimeout(5)
+    sock.bind(("fe80::b:2", 0, 0, scope))
+    sock.connect(("fe80::b:1", 179, 0, scope))
+    caller = Speaker(sock).establish(64512)
+    node.wait_established("tor1")
+    caller.close()
 
 
 def test_the_same_address_behind_two_devices(net):
