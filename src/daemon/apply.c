@@ -10,6 +10,7 @@
 #include "src/daemon/daemon.h"
 #include "src/daemon/dynamic_io.h"
 #include "src/daemon/export.h"
+#include "src/daemon/limits_io.h"
 #include "src/daemon/listen_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/publish_io.h"
@@ -293,10 +294,12 @@ static bool adjust(struct peer *p, const struct conf *was, const struct conf *wi
 	return true;
 }
 
-static void ask_refreshes(struct daemon *d)
+/* What waits until the new imports are in force. */
+static void settle_peers(struct daemon *d)
 {
 	list_each(n, tmp, &d->peers) {
 		struct peer *p = container_of(n, struct peer, node);
+		limits_received(p); /* the limit may be lower now */
 		if (p->ask_refresh)
 			peer_ask_refresh(p);
 		p->ask_refresh = false;
@@ -442,7 +445,7 @@ unsigned apply_conf(struct daemon *d, struct conf *next)
 	changes += drop_ranges(d, next);
 	changes += add_peers(d, next);
 	changes += drop_displaced(d, next);
-	ask_refreshes(d);
+	settle_peers(d);
 	listener_update(d->listener);
 	router_adverts_update(d->router_adverts);
 	conf_free(d->conf);

@@ -92,6 +92,16 @@ def test_stop_after_too_many(net):
     peer.close()
 
 
+def test_a_lower_limit_counts_at_once(net):
+    site = Site(net, max_prefixes=5, max_prefixes_action="stop")
+    peer = site.speaker().send(update(NAMES[:4], "10.0.0.2", [64512]))
+    site.accepted(4)
+    site.reload(max_prefixes=4, max_prefixes_action="stop")
+    assert site.peer()["state"] == "Established"
+    site.reload(max_prefixes=3, max_prefixes_action="stop")
+    assert peer.notification()[:2] == (6, 1)
+
+
 def test_reloads_start_it_once(net):
     """The second of two reloads finds a peer that is started already, and must not call it once more."""
     site = Site(net, passive=False, max_prefixes=3, max_prefixes_action="stop")
