@@ -166,6 +166,7 @@ static const struct {
 	[71] = {"long-lived graceful restart", NULL},
 	[73] = {"host name", NULL},
 	[75] = {"software version", NULL},
+	[128] = {"route refresh (before RFC 2918)", NULL},
 };
 
 static void malformed(struct bgp_fault *fault, const char *text)

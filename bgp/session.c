@@ -217,7 +217,7 @@ void bgp_session_shut(struct bgp_session *s, uint8_t subcode, const char *words,
 {
 	struct bgp_fault f = {0};
 	s->enabled = false;
-	bgp_fault_raise(&f, BGP_RESET, BGP_ERR_CEASE, subcode, "stopped here", NULL, 0);
+	bgp_fault_raise(&f, BGP_RESET, BGP_ERR_CEASE, subcode, subcode == BGP_CEASE_RESET ? "restarted here" : "stopped here", NULL, 0);
 	bgp_fault_set_shutdown_text(&f, words);
 	if (subcode)
 		note_error(s, BGP_LAST_SENT, &f, f.text, now);

@@ -269,7 +269,7 @@ static void check_side(const struct check *k, const struct placed_peer *p)
 {
 	bool internal = is_internal(k->conf, p->peer), external = is_external(k->conf, p->peer);
 	if (p->peer->route_reflector_client && external)
-		peer_error(k, p, "route-reflector-client", "only for an internal peer: external ones are told everything anyway");
+		peer_error(k, p, "route-reflector-client", "only for an internal peer: what an external one is told is up to its export");
 	if (p->peer->as_override && internal)
 		peer_error(k, p, "as-override", "only for an external peer: an internal one gets the path as it is");
 	if (p->peer->remove_private_as && internal)

@@ -111,7 +111,7 @@ const struct command commands[] = {
 		.shape_with_args = COMMAND_TABLE,
 		.help = "every path the daemon knows: * best, + also used; PREFIX and what is inside it; "
 			"the one used for ADDRESS",
-		.empty = "no such route",
+		.empty = "no such route (PREFIX lists what is inside it, for ADDRESS what covers it)",
 		.columns = {{"mark", ""},
 			    {"prefix", "Prefix"},
 			    {"next_hop", "Next hop"},
@@ -190,8 +190,8 @@ const struct command commands[] = {
 		.args_max = 64,
 		.shape = COMMAND_RECORD,
 		.shape_with_args = COMMAND_RECORD,
-		.help = "what a policy does with the best route to a prefix, or with one that has these attributes "
-			"(as-path, community, local-pref, med, next-hop, peer, source): the rule that decides, and what it changes",
+		.help = "what a policy does with the best route to a prefix, or with one made of as-path, community, local-pref, "
+			"med, next-hop, peer, source: the rule that decides, and what it changes",
 		.record = {{"policy", "Policy"},
 			   {"prefix", "Prefix"},
 			   {"route", "Route"},

@@ -19,7 +19,7 @@ static size_t add_words(struct text *out, const struct command *c)
 
 static void add_command(struct text *out, const struct command *c)
 {
-	enum { HELP_AT = 38 };
+	enum { HELP_AT = 45 }; /* the longest is policy test */
 	text_add(out, "  ");
 	size_t n = add_words(out, c);
 	text_pad(out, n < HELP_AT ? HELP_AT - n : 1);

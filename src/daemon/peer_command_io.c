@@ -5,6 +5,7 @@
 
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/dynamic_io.h"
 #include "src/daemon/peer_io.h"
 
 static const char stays_down[] = "stopped; it stays down until \"start\", a restart of the daemon or a change of its settings";
@@ -63,7 +64,7 @@ static struct json_object *act(struct show *s, struct peer *p)
 		json_object_object_add(row, "result", json_object_new_string(result));
 		return row;
 	}
-	return fail(s, "stop, start or restart", "%s is nothing that can be done with a peer", s->args[1]);
+	return fail(s, "underlayc peer NAME stop|start|restart [TEXT]", "%s is nothing that can be done with a peer", s->args[1]);
 }
 
 struct json_object *peer_command(struct show *s)
@@ -77,5 +78,9 @@ struct json_object *peer_command(struct show *s)
 		if (strcmp(p->name, s->args[0]) == 0)
 			return act(s, p);
 	}
+	list_each(n, tmp, &s->daemon->ranges)
+		if (strcmp(container_of(n, struct range, node)->name, s->args[0]) == 0)
+			return fail(s, "underlayc show peers lists its peers, which are stopped and started one by one",
+				    "%s is a range, which has no session of its own", s->args[0]);
 	return fail(s, "underlayc show peers lists them", "no peer is called %s", s->args[0]);
 }

@@ -491,18 +491,6 @@ static bool has_path_id(const struct rib_entry *e, const struct rib_path *p)
 	return p->path_id || (peer && peer->session.add_path_in[bgp_family_of_prefix(&e->prefix)]);
 }
 
-/* A link-local one with its interface, since it may be on every link. */
-static const char *next_hop_text(const struct rib_path *p, char buf[TEXT])
-{
-	const struct addr *a = &p->attrs->next_hop;
-	char address[ADDR_TEXT_MAX], interface[IF_NAMESIZE];
-	bool on_link = addr_is_link_local(a) && !addr_is_v4(a) && if_indextoname(p->source->ifindex, interface);
-	if (addr_is_zero(a))
-		return "blackhole";
-	snprintf(buf, TEXT, "%s%s%s", addr_format(a, address), on_link ? "%" : "", on_link ? interface : "");
-	return buf;
-}
-
 static struct json_object *path_row(const struct daemon *d, const struct rib_entry *e, const struct rib_path *p)
 {
 	static const char *const origins[] = {"IGP", "EGP", "?"};
@@ -511,7 +499,7 @@ static struct json_object *path_row(const struct daemon *d, const struct rib_ent
 	put(row, "prefix", prefix_format(&e->prefix, prefix));
 	put(row, "mark", p->flags & RIB_PATH_BEST ? "*" : p->flags & RIB_PATH_USED ? "+" : "");
 	json_object_object_add(row, "best", json_object_new_boolean(p->flags & RIB_PATH_BEST));
-	put(row, "next_hop", next_hop_text(p, text));
+	put(row, "next_hop", addr_is_zero(&p->attrs->next_hop) ? "blackhole" : hop_text(&p->attrs->next_hop, p->source->ifindex, text));
 	put(row, "source", source_name(p));
 	if (has_path_id(e, p))
 		put_number(row, "path_id", p->path_id);

@@ -113,15 +113,16 @@ static void put_changes(struct json_object *row, const struct trial *t)
 
 static void put_route(struct json_object *row, const struct trial *t)
 {
-	char text[TEXT + 64], path[TEXT];
+	char text[TEXT + 128], path[TEXT];
 	const char *from = t->subject.peer ? t->subject.peer : t->told ? "any peer" : "a peer that is gone";
 	if (t->made_up && !t->told)
 		snprintf(text, sizeof text, "there is none; tried with a made-up one of our own");
 	else if (t->subject.source == RIB_SOURCE_LOCAL)
 		snprintf(text, sizeof text, "our own%s", t->told ? ", with the attributes given" : "");
 	else
-		snprintf(text, sizeof text, "%sfrom %.64s, AS path %s", t->told ? "with the attributes given, " : "", from,
-			 or_none(bgp_attrs_path_text(t->before, path, sizeof path)));
+		snprintf(text, sizeof text, "%sfrom %.64s, AS path %s%s", t->told ? "with the attributes given, " : "", from,
+			 or_none(bgp_attrs_path_text(t->before, path, sizeof path)),
+			 t->told ? "" : ", as its import has made it");
 	put(row, "route", text);
 	json_object_object_add(row, "made_up", json_object_new_boolean(t->made_up));
 }

@@ -1,6 +1,7 @@
 /* Small things that every producer of rows needs. */
 #pragma once
 #include <json-c/json.h>
+#include <net/if.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -33,6 +34,17 @@ static inline struct json_object *fail(struct show *s, const char *hint, const c
 	s->error = s->error_text;
 	s->hint = hint;
 	return NULL;
+}
+
+enum { HOP_TEXT_MAX = ADDR_TEXT_MAX + IF_NAMESIZE };
+
+/* A next hop; a link-local one with its interface, since it may be on every link. */
+static inline const char *hop_text(const struct addr *a, uint32_t ifindex, char buf[HOP_TEXT_MAX])
+{
+	char address[ADDR_TEXT_MAX], interface[IF_NAMESIZE];
+	bool on_link = addr_is_link_local(a) && !addr_is_v4(a) && if_indextoname(ifindex, interface);
+	snprintf(buf, HOP_TEXT_MAX, "%s%s%s", addr_format(a, address), on_link ? "%" : "", on_link ? interface : "");
+	return buf;
 }
 
 static inline const char *source_name(const struct rib_path *p)

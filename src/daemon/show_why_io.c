@@ -20,14 +20,14 @@ enum { NAME = 160, SENTENCE = 512 };
 /* "10.0.0.2 from tor-a" */
 static const char *name_of(const struct rib_path *p, char buf[NAME])
 {
-	char next_hop[ADDR_TEXT_MAX], id[24] = "";
+	char next_hop[HOP_TEXT_MAX], id[24] = "";
 	if (p->source->kind == RIB_SOURCE_LOCAL)
 		return "our own";
 	if (p->path_id)
 		snprintf(id, sizeof id, ", path ID %u", p->path_id);
 	bool discards = addr_is_zero(&p->attrs->next_hop);
-	snprintf(buf, NAME, "%s from %.80s%s", discards ? "blackhole" : addr_format(&p->attrs->next_hop, next_hop), source_name(p),
-		 id);
+	snprintf(buf, NAME, "%s from %.80s%s", discards ? "blackhole" : hop_text(&p->attrs->next_hop, p->source->ifindex, next_hop),
+		 source_name(p), id);
 	return buf;
 }
 
@@ -87,10 +87,10 @@ static void put_paths(const struct rib *r, struct rib_entry *e, struct json_obje
 /* "10.0.0.2 weight 1, 10.0.1.2 weight 4" */
 static void say_next_hops(const struct nhset *s, char buf[SENTENCE])
 {
-	char gateway[ADDR_TEXT_MAX];
+	char gateway[HOP_TEXT_MAX];
 	size_t n = (size_t)snprintf(buf, SENTENCE, "%s", s->count ? "" : "a blackhole");
 	for (unsigned i = 0; i < s->count && n < SENTENCE; i++) {
-		n += (size_t)snprintf(buf + n, SENTENCE - n, "%svia %s", i ? ", " : "", addr_format(&s->at[i].gateway, gateway));
+		n += (size_t)snprintf(buf + n, SENTENCE - n, "%svia %s", i ? ", " : "", hop_text(&s->at[i].gateway, s->at[i].ifindex, gateway));
 		if (s->count > 1 && n < SENTENCE)
 			n += (size_t)snprintf(buf + n, SENTENCE - n, " weight %u", s->at[i].weight);
 	}

@@ -96,6 +96,7 @@ def test_switches_call(net, kind):
     row = node.peer("dyn")
     assert (row["range_peers"], row["range_limit"], row["password"]) == (2, 100, True)
     assert "2 of 100 peers" in node.client("show", "peers").stdout
+    assert "dyn is a range, which has no session of its own" in node.client("peer", "dyn", "stop").stderr
     assert node.peer("dyn-10.0.1.2")["range"] == "dyn" and node.peer("dyn-10.0.1.2")["password"] is True
     switches[0].disable()  # one goes: the other one's key stays
     wait_until(lambda: node.peer("dyn-10.0.1.2")["state"] != "Established", 20, "it is gone")
