@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* From now on all hashes are others, which nobody outside can foresee: whoever fills our tables must not be able to fill one
+ * chain. Before the first hash that is kept. */
+void hash_set_secret(uint64_t seed);
 uint64_t hash_mix(uint64_t a, uint64_t b);
 uint64_t hash_bytes(const void *data, size_t len, uint64_t seed);
 

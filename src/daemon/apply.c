@@ -73,6 +73,15 @@ static enum bgp_role role_of(enum conf_role r)
 	return roles[r];
 }
 
+/* FNV-1a: the same in every process, as the hashes of our tables are not. */
+static uint32_t stable_hash(const char *text)
+{
+	uint32_t h = UINT32_C(0x811c9dc5);
+	for (; *text; text++)
+		h = (h ^ (uint8_t)*text) * UINT32_C(0x01000193);
+	return h;
+}
+
 /* Stable over restarts and valid on nodes without IPv4: the configured one, the first IPv4 address of the node, or
  * a hash of its name. */
 static uint32_t derive_router_id(const struct conf *c)
@@ -82,7 +91,7 @@ static uint32_t derive_router_id(const struct conf *c)
 	for (size_t i = 0; i < c->node.address_count; i++)
 		if (addr_is_v4(&c->node.addresses[i]))
 			return addr_to_v4(&c->node.addresses[i]);
-	uint32_t id = (uint32_t)hash_bytes(c->node.name, strlen(c->node.name), 0);
+	uint32_t id = stable_hash(c->node.name);
 	return id ? id : 1;
 }
 

@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 
 #include "config.h"
+#include "src/base/clock_io.h"
+#include "src/base/hash.h"
 #include "src/base/live.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
@@ -117,6 +119,7 @@ int main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	struct daemon d = {.conf_file = o.config, .socket_option = o.socket, .lock_fd = -1};
+	hash_set_secret(clock_seed());
 	d.conf = load(&d);
 	if (!d.conf)
 		return EXIT_CONFIG;

@@ -165,6 +165,27 @@ struct item {
 	unsigned key;
 };
 
+/* Half a block of the right bytes makes one factor 0, and what stood before it counts for nothing: whoever knows the constants
+ * can choose as many keys of one hash as he likes. */
+START_TEST(chosen_keys_do_not_meet_under_a_secret)
+{
+	static const uint64_t constant = 0xd6e8feb86659fd93u;
+	uint8_t a[32] = {1}, b[32] = {2};
+	memcpy(a + 8, &constant, 8);
+	memcpy(b + 8, &constant, 8);
+	struct prefix p, q;
+	ck_assert(prefix_parse("2001:db8::/128", &p) == PREFIX_OK && prefix_parse("2001:db8:0:1::/128", &q) == PREFIX_OK);
+	memcpy(p.addr.b + 8, &constant, 8);
+	memcpy(q.addr.b + 8, &constant, 8);
+	for (uint64_t seed = 0; seed < 3; seed++) {
+		hash_set_secret(seed);
+		ck_assert_int_eq(hash_bytes(a, sizeof a, 0) == hash_bytes(b, sizeof b, 0), seed == 0);
+		ck_assert_int_eq(prefix_hash(&p) == prefix_hash(&q), seed == 0);
+	}
+	hash_set_secret(0);
+}
+END_TEST
+
 START_TEST(hash_table_keeps_all)
 {
 	enum { ITEMS = 5000 };
@@ -287,6 +308,7 @@ int main(void)
 	tcase_add_test(t, address_sum);
 	tcase_add_test(t, cursor_stops_at_the_end);
 	tcase_add_test(t, writer_stops_at_the_end);
+	tcase_add_test(t, chosen_keys_do_not_meet_under_a_secret);
 	tcase_add_test(t, hash_table_keeps_all);
 	tcase_add_test(t, hash_sees_every_byte);
 	tcase_add_test(t, jitter_stays_in_bounds);
