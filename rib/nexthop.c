@@ -127,9 +127,22 @@ void nexthop_release(struct nexthop *nh)
 	nh->refs--;
 }
 
+/* A walk over a hundred thousand next hops takes milliseconds, and routes of others change in thousands. */
+static void walk(struct nexthop_table *t)
+{
+	for (struct hash_node *n = t->event_count ? hash_table_each(&t->table, NULL) : NULL; n; n = hash_table_each(&t->table, n)) {
+		struct nexthop *nh = container_of(n, struct nexthop, node);
+		for (unsigned i = 0; i < t->event_count && !list_linked(&nh->doubted); i++)
+			if (t->events[i].concerns(&t->events[i], nh))
+				doubt(t, nh);
+	}
+	t->event_count = 0;
+}
+
 bool nexthop_work(struct nexthop_table *t)
 {
 	t->budget = NEXTHOP_BUDGET;
+	walk(t);
 	while (!list_empty(&t->doubted) && t->budget) {
 		struct nexthop *nh = container_of(t->doubted.next, struct nexthop, doubted);
 		t->budget--;
@@ -142,7 +155,7 @@ bool nexthop_work(struct nexthop_table *t)
 
 bool nexthop_settled(const struct nexthop_table *t)
 {
-	return list_empty(&t->doubted);
+	return list_empty(&t->doubted) && !t->event_count;
 }
 
 /* --- doubts */
@@ -155,62 +168,54 @@ static bool goes_over(const struct nexthop *nh, uint32_t ifindex)
 	return nh->ifindex == ifindex;
 }
 
-/* What an event is about. */
-struct event {
-	uint32_t ifindex;
-	const struct prefix *prefix;
-};
-
-static bool of_link(const struct nexthop *nh, const struct event *e)
+static bool of_link(const struct nexthop_event *e, const struct nexthop *nh)
 {
 	return !nh->via || goes_over(nh, e->ifindex);
 }
 
-static bool of_prefix(const struct nexthop *nh, const struct event *e)
+static bool of_prefix(const struct nexthop_event *e, const struct nexthop *nh)
 {
-	return prefix_has_addr(e->prefix, &nh->addr);
+	return prefix_has_addr(&e->prefix, &nh->addr);
 }
 
-static bool indirect(const struct nexthop *nh, const struct event *e)
+static bool indirect(const struct nexthop_event *e, const struct nexthop *nh)
 {
 	(void)e;
 	return nh->state != NEXTHOP_DIRECT;
 }
 
-static bool any(const struct nexthop *nh, const struct event *e)
+static bool any(const struct nexthop_event *e, const struct nexthop *nh)
 {
-	(void)nh;
 	(void)e;
+	(void)nh;
 	return true;
 }
 
-static void doubt_where(struct nexthop_table *t, bool (*concerned)(const struct nexthop *, const struct event *), struct event e)
+static void note(struct nexthop_table *t, struct nexthop_event e)
 {
-	for (struct hash_node *n = hash_table_each(&t->table, NULL); n; n = hash_table_each(&t->table, n)) {
-		struct nexthop *nh = container_of(n, struct nexthop, node);
-		if (concerned(nh, &e))
-			doubt(t, nh);
-	}
+	if (t->event_count == NEXTHOP_EVENTS)
+		walk(t);
+	t->events[t->event_count++] = e;
 }
 
 void nexthop_doubt_link(struct nexthop_table *t, uint32_t ifindex)
 {
-	doubt_where(t, of_link, (struct event){.ifindex = ifindex});
+	note(t, (struct nexthop_event){.concerns = of_link, .ifindex = ifindex});
 }
 
 void nexthop_doubt_prefix(struct nexthop_table *t, const struct prefix *p)
 {
-	doubt_where(t, of_prefix, (struct event){.prefix = p});
+	note(t, (struct nexthop_event){.concerns = of_prefix, .prefix = *p});
 }
 
 void nexthop_doubt_indirect(struct nexthop_table *t)
 {
-	doubt_where(t, indirect, (struct event){0});
+	note(t, (struct nexthop_event){.concerns = indirect});
 }
 
 void nexthop_doubt_all(struct nexthop_table *t)
 {
-	doubt_where(t, any, (struct event){0});
+	note(t, (struct nexthop_event){.concerns = any});
 }
 
 /* --- reading */

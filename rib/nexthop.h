@@ -52,9 +52,20 @@ struct nexthop_answer {
 
 typedef void nexthop_resolve_fn(void *arg, const struct nexthop *nh, struct nexthop_answer *out);
 
+enum { NEXTHOP_METRIC_UNREACHABLE = 255, NEXTHOP_BUDGET = 128, NEXTHOP_EVENTS = 64 };
+
+/* What may have changed answers: those that it concerns are looked for with others' in one walk. */
+struct nexthop_event {
+	bool (*concerns)(const struct nexthop_event *e, const struct nexthop *nh);
+	uint32_t ifindex;
+	struct prefix prefix;
+};
+
 struct nexthop_table {
 	struct hash_table table;
 	struct list doubted;
+	struct nexthop_event events[NEXTHOP_EVENTS]; /* since the last walk */
+	unsigned event_count;
 	struct nhset_table *nhsets;
 	nexthop_resolve_fn *resolve;
 	void *arg;
@@ -62,8 +73,6 @@ struct nexthop_table {
 	uint64_t generation;
 	struct nexthop *last; /* the one looked up last; the next look-up is mostly for the same */
 };
-
-enum { NEXTHOP_METRIC_UNREACHABLE = 255, NEXTHOP_BUDGET = 128 };
 
 void nexthop_table_init(struct nexthop_table *t, struct nhset_table *nhsets, nexthop_resolve_fn *resolve, void *arg);
 void nexthop_table_fini(struct nexthop_table *t); /* also what is still held */

@@ -368,6 +368,31 @@ START_TEST(events_concern_few)
 }
 END_TEST
 
+/* More events than one walk takes: each finds its next hop, none finds another, and nothing is settled in between. */
+START_TEST(many_events_concern_few)
+{
+	enum { MANY = 4 * NEXTHOP_EVENTS };
+	struct nexthop *held[MANY];
+	for (unsigned i = 0; i < MANY; i++) {
+		struct addr a = addr_from_v4(0x0b000000 + i);
+		held[i] = nexthop_hold(&nexthops, &a, 0);
+	}
+	settle();
+	asked = 0;
+	for (unsigned i = 0; i < MANY; i++) {
+		struct prefix one = prefix_make_v4(0x0b000000 + (i | 1), 32); /* each twice */
+		nexthop_doubt_prefix(&nexthops, &one);
+		ck_assert(!nexthop_settled(&nexthops));
+	}
+	while (nexthop_work(&nexthops))
+		;
+	ck_assert(nexthop_settled(&nexthops));
+	ck_assert_uint_eq(asked, MANY / 2);
+	for (unsigned i = 0; i < MANY; i++)
+		nexthop_release(held[i]);
+}
+END_TEST
+
 /* --- weights by link bandwidth */
 
 static const struct {
@@ -517,6 +542,7 @@ int main(void)
 	tcase_add_test(t, asked_once);
 	tcase_add_test(t, questions_have_a_budget);
 	tcase_add_test(t, events_concern_few);
+	tcase_add_test(t, many_events_concern_few);
 	tcase_add_loop_test(t, shares_follow_the_bandwidth, 0, sizeof shares / sizeof *shares);
 	tcase_add_test(t, a_path_without_bandwidth_makes_all_equal);
 	tcase_add_loop_test(t, ends_the_same_in_any_order, 0, 10);
