@@ -42,7 +42,7 @@ struct control_server {
 	struct daemon *daemon;
 	ev_io io;
 	ev_timer pause;
-	struct list clients;
+	struct list clients; /* who was silent longest first */
 	unsigned count;
 	char *path;
 	struct log_limit limit;
@@ -210,6 +210,8 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 	} else {
 		c->in.len += (size_t)n;
 		ev_timer_again(loop, &c->idle);
+		list_remove(&c->node);
+		list_append(&c->server->clients, &c->node);
 	}
 	pump(c);
 }
@@ -236,6 +238,20 @@ static void identify(int fd, char *who, size_t cap)
 	snprintf(who, cap, known ? "uid %u" : "somebody", known ? cred.uid : 0);
 }
 
+/* Programs that connect and say nothing must not keep an operator out. */
+static void make_room(struct control_server *s)
+{
+	if (s->count < CLIENTS_MAX)
+		return;
+	list_each(n, tmp, &s->clients) {
+		struct client *c = container_of(n, struct client, node);
+		if (c->next || c->out_len > c->out_at)
+			continue; /* it is being answered */
+		client_free(c);
+		return;
+	}
+}
+
 static void on_connection(struct ev_loop *loop, ev_io *w, int revents)
 {
 	struct control_server *s = w->data;
@@ -248,6 +264,7 @@ static void on_connection(struct ev_loop *loop, ev_io *w, int revents)
 		ev_timer_start(loop, &s->pause);
 		return;
 	}
+	make_room(s);
 	struct client *c = s->count < CLIENTS_MAX ? calloc(1, sizeof *c) : NULL;
 	if (!c) {
 		log_remote(&s->limit, LOG_LEVEL_WARN, "control", "more than %d clients at once: turned away", CLIENTS_MAX);

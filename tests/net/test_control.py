@@ -128,11 +128,34 @@ def test_facts_for_the_plugin_are_written_when_there_is_room_again(net):
         subprocess.run(["umount", "-l", node.run_dir], check=True)
 
 
-def test_too_many_clients(node):
-    many = [dial(node) for _ in range(70)]
-    for s in many[:20]:
+def test_silent_clients_keep_nobody_out(node):
+    many = [dial(node) for _ in range(100)]
+    assert node.status()["node"] == "n"
+    # the one that was silent longest went, the newest stay
+    assert many[0].recv(1) == b""
+    many[-1].sendall(request("show-status"))
+    assert many[-1].recv(10)
+
+
+def test_too_many_clients_that_are_answered(node):
+    """Nobody is cut off in the middle of an answer: the next one is turned away."""
+    many = []
+    for _ in range(70):
+        s = dial(node)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        with contextlib.suppress(OSError):
+            s.sendall(request("show-peers") * 40)
+        many.append(s)
+    node.wait_log("more than 64 clients at once")
+    assert sum(a == {"done": True} for a in read_some(many[0])) == 40
+    for s in many[1:20]:
         s.close()
     wait_until(lambda: node.status(), 10, "there is room again")
+
+
+def read_some(s):
+    s.shutdown(socket.SHUT_WR)
+    return read_all(s)
 
 
 def test_a_host_that_does_not_forward_is_told_so(net):
