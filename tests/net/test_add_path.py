@@ -182,6 +182,7 @@ def test_what_the_peer_brought_takes_no_place(wire):
     fabric = Passed(wire)
     for last in (5, 6):
         fabric.announce(last)
+    wait_until(lambda: all(fabric.node.peer(f"p{last}")["accepted"] == 2 for last in (5, 6)), 20, "the others' paths came")
     fabric.switch.announce(PREFIX, PREFIX6)
     wait_until(lambda: fabric.node.used()[PREFIX][0] == "10.0.0.2", 20, "the switch's path is best", fabric.node.used)
     assert "tor" in fabric.node.ask("show", "routes", "why", PREFIX)[0]["told"]
