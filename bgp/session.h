@@ -1,7 +1,8 @@
 /* A BGP session as a function of (state, event, now): no socket, no clock. One session has up to two
  * connections, the one we opened and the one the peer opened, until one of them wins (RFC 4271 section
- * 6.8); a peer that restarted may open a third (RFC 4724 section 4.2). Every event function may append actions for the edge to carry out, in order; two sessions can
- * talk in memory by feeding one's BGP_ACT_SEND to the other's bgp_session_message().
+ * 6.8); a peer that restarted may open a third (RFC 4724 section 4.2). Every event function may append actions for the
+ * edge to carry out, in order; two sessions can talk in memory by feeding one's BGP_ACT_SEND to the other's
+ * bgp_session_message().
  *
  * Events that end a connection append BGP_ACT_CLOSE for it; the edge then forgets the connection and tells
  * nothing back. RFC 4271 section 8, RFC 6608, RFC 4724 (as the restarting side), RFC 6286,

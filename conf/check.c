@@ -176,7 +176,8 @@ static bool is_internal(const struct conf *c, const struct conf_peer *p)
 	return p->asn_kind == CONF_ASN_INTERNAL;
 }
 
-/* A client whose routes are not taken is none either. RFC 8212: without a policy nothing is taken over eBGP; ours is what cluster-cidrs allow. */
+/* A client whose routes are not taken is none either. RFC 8212: without a policy nothing is taken over eBGP; ours is what
+ * cluster-cidrs allow. */
 static void check_policy(const struct check *k, const struct placed_peer *p)
 {
 	const struct conf_tree *clusters = conf_tree_given(conf_tree_find(k->root, "pods"), "cluster-cidrs");
@@ -415,5 +416,6 @@ bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b)
 	       a->ipv4 == b->ipv4 && a->ipv6 == b->ipv6 && same_text(a->password, b->password) && a->ttl_security == b->ttl_security &&
 	       a->multihop == b->multihop && addr_eq(&a->source, &b->source) && same_text(a->device, b->device) &&
 	       a->tcp_mss == b->tcp_mss && a->role == b->role && a->role_strict == b->role_strict && a->local_as == b->local_as &&
-	       a->route_reflector_client == b->route_reflector_client && a->add_path.receive == b->add_path.receive && a->add_path.send == b->add_path.send;
+	       a->route_reflector_client == b->route_reflector_client && a->add_path.receive == b->add_path.receive &&
+	       a->add_path.send == b->add_path.send;
 }
