@@ -12,6 +12,7 @@
 #include "src/daemon/export.h"
 #include "src/daemon/limits_io.h"
 #include "src/daemon/listen_io.h"
+#include "src/daemon/own_next_hops_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/publish_io.h"
 
@@ -315,6 +316,37 @@ static void settle_peers(struct daemon *d)
 	}
 }
 
+static bool same_addresses(const struct conf *a, const struct conf *b)
+{
+	bool same = a->node.address_count == b->node.address_count;
+	for (size_t i = 0; same && i < a->node.address_count; i++)
+		same = addr_eq(&a->node.addresses[i], &b->node.addresses[i]);
+	return same;
+}
+
+/* What there is no other for stays: its family cannot be taken back without a new session. */
+static void learn_next_hops_anew(struct peer *p)
+{
+	struct addr before[BGP_FAMILIES];
+	memcpy(before, p->local_next_hop, sizeof before);
+	own_next_hops_learn(p);
+	for (unsigned f = 0; f < BGP_FAMILIES; f++)
+		if (addr_is_zero(&p->local_next_hop[f]))
+			p->local_next_hop[f] = before[f];
+}
+
+/* node.addresses are what sessions offer as next hops where their links have none. */
+static void offer_anew(struct daemon *d)
+{
+	list_each(n, tmp, &d->peers) {
+		struct peer *p = container_of(n, struct peer, node);
+		if (!p->group)
+			continue;
+		learn_next_hops_anew(p);
+		export_policy_changed(p);
+	}
+}
+
 static unsigned drop_peers(struct daemon *d, const struct conf *next, bool all)
 {
 	unsigned changes = 0;
@@ -457,8 +489,12 @@ unsigned apply_conf(struct daemon *d, struct conf *next)
 	settle_peers(d);
 	listener_update(d->listener);
 	router_adverts_update(d->router_adverts);
+	bool moved = d->conf && !same_addresses(d->conf, next);
 	conf_free(d->conf);
 	d->conf = next;
+	if (moved)
+		offer_anew(d);
+	changes += moved;
 	changes += publish_plugin_facts(d) == 1;
 	return changes;
 }

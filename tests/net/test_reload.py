@@ -1,7 +1,10 @@
 """SIGHUP: what changed is applied, what did not keeps its session, and a bad file changes nothing."""
 import signal
+import socket
+import struct
 
 from harness import holds_for, wait_until
+from speaker import UPDATE, Speaker, capability, prefix_bytes
 from switches import KINDS, Neighbor
 
 POD = "10.244.1.0/24"
@@ -46,6 +49,24 @@ def test_peers_come_and_go_without_touching_the_others(net):
     wait_until(lambda: not tors[0].established(), 20, "the first one knows")
     assert node.peer("tor1")["established_count"] == 1
     assert list(node.peers()) == ["tor1"]
+
+
+def test_changed_addresses_are_offered(net):
+    """A link without IPv6: only node.addresses can be the next hop of what is told of it."""
+    ns, there = net.ns("node", router=True), net.ns("there", router=True)
+    net.link(ns, "eth0", "10.0.0.1/30", there, "eth0", "10.0.0.2/30")
+    ns.run("sysctl", "-q", "-w", "net.ipv6.conf.eth0.disable_ipv6=1")
+    settings = config(0, passive=True)
+    settings["pods"]["cidrs"].append("fd10:244:1::/64")
+    settings["kernel"] = {"install": False}
+    node = net.underlayd(ns, settings).start()
+    peer = Speaker.connect(there, "10.0.0.2", "10.0.0.1").establish(64512, hold=90, more=capability(1, struct.pack("!HBB", 2, 0, 1)))
+    assert prefix_bytes(POD) in peer.receive_until(UPDATE)[1]
+    settings["node"]["addresses"] = ["10.0.0.1", "fd00::1"]
+    assert "1 changes applied" in reload(node, settings)
+    while socket.inet_pton(socket.AF_INET6, "fd00::1") not in peer.receive_until(UPDATE)[1]:
+        pass
+    assert node.established("tor0")
 
 
 def test_changed_policy_and_changed_cidr(net):
