@@ -321,16 +321,34 @@ static int set_files_aside(const struct ipam_store *s, bool fresh)
 		return -errno;
 	path_of(s, "lock.mdb", path);
 	unlink(path);
-	path_of(s, IPAM_DAMAGE_MARK, path);
-	unlink(path);
 	return 0;
 }
 
+static int set_mark(const struct ipam_store *s)
+{
+	char path[PATH_MAX];
+	path_of(s, IPAM_DAMAGE_MARK, path);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	return fd < 0 || close(fd) < 0 ? -errno : 0;
+}
+
+static int clear_mark(const struct ipam_store *s)
+{
+	char path[PATH_MAX];
+	path_of(s, IPAM_DAMAGE_MARK, path);
+	return unlink(path) < 0 ? -errno : 0;
+}
+
+/* Marked as damaged until all is in it: whoever fills it may be killed. */
 static int make_anew(struct ipam_store *s, const struct ipam_fill *fill)
 {
-	int err = open_environment(s);
+	int err = set_mark(s);
+	if (!err)
+		err = open_environment(s);
 	if (!err)
 		err = fill->fn(fill->arg, s);
+	if (!err)
+		err = clear_mark(s);
 	if (err) {
 		close_environment(s);
 		remove_data(s); /* half filled is worse than missing */

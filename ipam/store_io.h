@@ -38,7 +38,7 @@ int ipam_store_open_or_make(struct ipam_store **out, const char *dir, bool creat
 			    bool *set_aside);
 void ipam_store_close(struct ipam_store *s); /* NULL is fine */
 /* For damage that opening does not see: with this file, DIR/damaged, in place the next ipam_store_open_or_make() makes
- * the store anew. */
+ * the store anew. It is there too while a store is filled. */
 #define IPAM_DAMAGE_MARK "damaged"
 
 /* Until the store is closed no other process works on this container's interface. -EAGAIN where one

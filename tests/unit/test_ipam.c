@@ -483,6 +483,41 @@ static pid_t in_child(void (*fn)(int), int arg)
 	return pid;
 }
 
+static int fill_and_die(void *arg, struct ipam_store *s)
+{
+	ck_assert_int_eq(ipam_store_restore(s, arg), 0);
+	_exit(0);
+}
+
+static void die_filling(int unused)
+{
+	struct ipam_lease first = known_lease();
+	struct ipam_store *s;
+	bool aside;
+	(void)unused;
+	strcpy(first.container, "first");
+	first.addrs[0] = addr_from_v4(0x0af40002);
+	ipam_store_open_or_make(&s, store_dir, true, &(struct ipam_fill){fill_and_die, &first}, &aside);
+}
+
+/* kill -9 in the middle: half of the leases are not taken for all of them. */
+START_TEST(a_store_that_was_not_filled_to_the_end_is_made_anew)
+{
+	struct ipam_lease known = known_lease(), l;
+	struct ipam_fill fill = {fill_with, &known};
+	struct ipam_store *s;
+	bool aside;
+	ck_assert_int_gt(waitpid(in_child(die_filling, 0), NULL, 0), 0);
+	ck_assert_int_eq(ipam_store_open_or_make(&s, store_dir, false, &fill, &aside), 0);
+	ck_assert_int_eq(ipam_store_find(s, "n", "known", "eth0", &l), 0);
+	ck_assert_int_eq(ipam_store_find(s, "n", "first", "eth0", &l), ERR_NOT_FOUND);
+	ipam_store_close(s);
+	ck_assert_int_eq(ipam_store_open_or_make(&s, store_dir, false, &(struct ipam_fill){fill_fails, NULL}, &aside), 0);
+	ck_assert(!aside); /* whole from now on */
+	ipam_store_close(s);
+}
+END_TEST
+
 static void take_many(int which)
 {
 	struct ipam_store *s = open_store();
@@ -671,6 +706,7 @@ int main(void)
 	tcase_add_test(store, a_store_that_was_cut_short_is_damaged);
 	tcase_add_test(store, a_damaged_store_is_made_anew);
 	tcase_add_test(store, a_store_that_cannot_be_filled_is_not_there);
+	tcase_add_test(store, a_store_that_was_not_filled_to_the_end_is_made_anew);
 	tcase_add_test(store, processes_never_share_an_address);
 	tcase_add_test(store, readers_do_not_block_writers);
 	tcase_add_test(store, killed_writers_stop_nobody);
