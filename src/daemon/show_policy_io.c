@@ -163,7 +163,7 @@ static void find_route(struct daemon *d, struct trial *t)
 /* False: a word is wrong, and t->before is not there. */
 static bool make_route(struct show *s, struct trial *t)
 {
-	static const char usage[] = "policy test NAME PREFIX, and behind it any of: ";
+	static const char usage[] = "underlayc policy test NAME PREFIX, and behind it any of: ";
 	char error[TRIAL_ERROR_MAX], names[TRIAL_ERROR_MAX];
 	if (!trial_read(&t->route, s->args + 2, s->arg_count - 2, error)) {
 		snprintf(s->hint_text, sizeof s->hint_text, "%s%s", usage, trial_usage(names));
