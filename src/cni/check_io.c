@@ -25,7 +25,7 @@ static int open_all(struct check *c, struct cni_error *e)
 {
 	int err = cni_settings_read(c->r, &c->settings, e);
 	if (!err)
-		err = cni_store_open(c->r, false, &c->store, e);
+		err = cni_store_open(c->r, true, &c->store, e); /* one that is missing is made from the kernel */
 	if (err)
 		return err;
 	int fd = cni_netns_open(c->r->netns);
@@ -41,9 +41,7 @@ static int open_all(struct check *c, struct cni_error *e)
 
 static int check_lease(struct check *c, struct cni_error *e)
 {
-	int err = ERR_NOT_FOUND;
-	if (c->store)
-		err = ipam_store_find(c->store, c->r->network, c->r->container, c->r->ifname, &c->lease);
+	int err = ipam_store_find(c->store, c->r->network, c->r->container, c->r->ifname, &c->lease);
 	if (err == ERR_NOT_FOUND)
 		return cni_fail(e, CNI_NOT_AS_MADE, "no lease for %s of container %.64s in network %s", c->r->ifname,
 				c->r->container, c->r->network);

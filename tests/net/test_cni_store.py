@@ -44,7 +44,7 @@ def mark(directory):
 
 
 @pytest.mark.parametrize("damage", [lose, lose_data, overwrite, empty, cut, mark])
-@pytest.mark.parametrize("first", ["ADD", "DEL"])
+@pytest.mark.parametrize("first", ["ADD", "DEL", "CHECK"])
 def test_made_anew_from_the_kernel(host, damage, first):
     before = host.state()
     host.publish(cidrs=BOTH, reuse_delay_s=0)
@@ -61,6 +61,9 @@ def test_made_anew_from_the_kernel(host, damage, first):
         host.call("CHECK", "c0", pods[0], config=host.config(prevResult=results[0])).silent()
         assert host.add("c1", pods[1]).fails(100, "eth0")
         host.delete("c3").silent()
+    if first == "CHECK":
+        host.call("CHECK", "c0", pods[0], config=host.config(prevResult=results[0])).silent()
+        assert sorted(host.leases()) == sorted(leases)
     if damage not in (lose, lose_data, empty):
         host.delete("c0").silent()
         assert os.path.exists(os.path.join(directory, "data.mdb.damaged"))
