@@ -193,7 +193,8 @@ class Host:
 
 def leases(directory):
     """The owners of all leases, read with liblmdb: (container, ifname, network)."""
-    if not os.path.exists(os.path.join(directory, "data.mdb")):
+    data = os.path.join(directory, "data.mdb")
+    if not os.path.exists(data) or os.path.getsize(data) == 0:  # empty: another process is making it
         return []
     lmdb = ctypes.CDLL("liblmdb.so.0")
 
