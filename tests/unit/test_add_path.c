@@ -12,6 +12,7 @@
 #include "bgp/session.h"
 #include "bgp/update.h"
 #include "src/base/live.h"
+#include "tests/unit/run_suite.h"
 
 enum { PEER_AS = 64496, LOCAL_AS = 64500, R = BGP_ADD_PATH_RECEIVE, S = BGP_ADD_PATH_SEND };
 
@@ -322,9 +323,5 @@ int main(void)
 	tcase_add_test(t, no_room_for_an_identifier_is_no_message);
 	tcase_add_test(t, both_ends_agree_per_direction);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -12,6 +12,7 @@
 #include "src/base/list.h"
 #include "src/base/random.h"
 #include "src/base/utf8.h"
+#include "tests/unit/run_suite.h"
 
 static const struct {
 	const char *text, *canonical;
@@ -316,9 +317,5 @@ int main(void)
 	tcase_add_test(t, utf8_is_scrubbed);
 	tcase_add_test(t, every_error_has_a_text);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

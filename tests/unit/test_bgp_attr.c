@@ -2,6 +2,7 @@
  * with a set on its way out. Rows as in test_bgp_update.c.
  */
 #include "tests/unit/bgp_util.h"
+#include "tests/unit/run_suite.h"
 
 #define METRIC "01 000b 0000000000000064"
 #define SID16 "fc000000000000000000000000000001"
@@ -436,9 +437,5 @@ int main(void)
 	tcase_add_test(t, an_edit_of_graceful_shutdown_keeps_sets_apart);
 	tcase_add_test(t, draining_puts_back_what_a_policy_took);
 	tcase_add_test(t, a_cluster_knows_its_routes);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }

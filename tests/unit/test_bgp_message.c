@@ -10,6 +10,7 @@
 #include "bgp/message.h"
 #include "bgp/open.h"
 #include "src/base/cursor.h"
+#include "tests/unit/run_suite.h"
 
 #define MARKER "ffffffffffffffffffffffffffffffff"
 
@@ -513,9 +514,5 @@ int main(void)
 	tcase_add_test(t, opens_go_round);
 	tcase_add_test(t, capability_text_fits);
 	tcase_add_test(t, families_have_numbers);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 #include "bgp/message.h"
 #include "bgp/update.h"
 #include "src/base/live.h"
+#include "tests/unit/run_suite.h"
 
 enum { PEER_AS = 64496, LOCAL_AS = 64500 };
 
@@ -227,9 +228,5 @@ int main(void)
 	tcase_add_loop_test(t, ipv6_next_hops_of_ipv4_routes_are_read_where_agreed, 0, ROW_COUNT(forms));
 	tcase_add_test(t, other_lengths_reset);
 	tcase_add_loop_test(t, ipv4_routes_leave_with_the_next_hop_that_fits_the_session, 0, ROW_COUNT(sendings));
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

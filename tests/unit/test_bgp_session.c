@@ -11,6 +11,7 @@
 
 #include "bgp/session.h"
 #include "src/base/hash.h"
+#include "tests/unit/run_suite.h"
 
 enum { LOCAL_AS = 64500, PEER_AS = 64496, LOCAL_ID = 0x0a000001, PEER_ID = 0x0a000002 };
 
@@ -1297,9 +1298,5 @@ int main(void)
 	Suite *suite = suite_create("bgp_session");
 	suite_add_tcase(suite, one_cases());
 	suite_add_tcase(suite, two_cases());
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }

@@ -5,6 +5,7 @@
  * tests/error_rows.txt tells where each is tested.
  */
 #include "tests/unit/bgp_util.h"
+#include "tests/unit/run_suite.h"
 
 /* --- the list of malformed messages */
 
@@ -1074,9 +1075,5 @@ int main(void)
 	tcase_add_test(t, the_end_of_a_rib_goes_round);
 	tcase_add_loop_test(t, ipv6_next_hops_are_understood_and_passed_on, 0, ROW_COUNT(hops6));
 	tcase_add_test(t, ipv6_goes_round);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }

@@ -7,6 +7,7 @@
 #include "src/client/answer.h"
 #include "src/client/render.h"
 #include "src/client/usage.h"
+#include "tests/unit/run_suite.h"
 
 #define DONE "{\"done\": true}\n"
 
@@ -269,9 +270,5 @@ int main(void)
 	tcase_add_test(tc, wrong_commands_are_explained);
 	tcase_add_test(tc, help_lists_every_command);
 	tcase_add_test(tc, every_command_renders);
-	SRunner *sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	int failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return run_suite(s);
 }

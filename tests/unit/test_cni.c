@@ -11,6 +11,7 @@
 #include "src/cni/result.h"
 #include "src/cni/settings.h"
 #include "src/cni/wishes.h"
+#include "tests/unit/run_suite.h"
 
 static const struct cni_environment good = {
 	.command = "ADD", .container = "c1", .netns = "/run/netns/x", .ifname = "eth0",
@@ -538,9 +539,5 @@ int main(void)
 	tcase_add_test(t, errors_and_versions_are_json);
 	tcase_add_test(t, our_own_results_are_read_back);
 	tcase_add_test(t, foreign_results_are_taken_leniently);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }

@@ -10,6 +10,7 @@
 
 #include "conf/conf.h"
 #include "conf/keys.h"
+#include "tests/unit/run_suite.h"
 
 enum { EXPECTED_MAX = 6 };
 
@@ -1000,9 +1001,5 @@ int main(void)
 	tcase_add_test(rows, supported_keys_are_in_the_manual);
 	tcase_add_test(rows, documented_examples_load);
 	tcase_add_test(rows, rows_are_sound);
-	SRunner *sr = srunner_create(s);
-	srunner_run_all(sr, CK_NORMAL);
-	int failed = srunner_ntests_failed(sr);
-	srunner_free(sr);
-	return failed != 0;
+	return run_suite(s);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "tests/unit/run_suite.h"
 
 #define RULE(rest) "policies:\n  - name: p\n    rules:\n      - {" rest "}\n"
 #define MATCH(rest) RULE("action: accept, match: {" rest "}")
@@ -301,9 +302,5 @@ int main(void)
 	tcase_add_test(t, a_changed_set_changes_the_policies_that_use_it);
 	tcase_add_test(t, sets_do_not_explode);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "tests/unit/run_suite.h"
 
 #define HEAD "node: {name: n1, asn: 64701, cluster-id: 10.9.9.9}\npods: {cluster-cidrs: [10.244.0.0/16]}\npeers:\n"
 
@@ -126,9 +127,5 @@ int main(void)
 	tcase_add_loop_test(t, mistakes_are_named, 0, (int)(sizeof bad / sizeof *bad));
 	tcase_add_test(t, some_need_the_cluster);
 	tcase_add_test(t, some_settings_make_another_session);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }

@@ -10,6 +10,7 @@
 #include "src/daemon/apply_policy.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/trial.h"
+#include "tests/unit/run_suite.h"
 
 static struct bgp_attr_table attrs;
 
@@ -114,9 +115,5 @@ int main(void)
 	TCase *t = tcase_create("cookbook");
 	tcase_add_test(t, recipes_do_what_they_say);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -9,6 +9,7 @@
 #include "rib/fib.h"
 #include "src/base/live.h"
 #include "src/base/random.h"
+#include "tests/unit/run_suite.h"
 
 enum { PREFIXES = 20, SETS = 4, IN_FLIGHT = 8, STEPS = 20000 };
 
@@ -338,9 +339,5 @@ int main(void)
 	tcase_add_test(t, what_is_under_way_is_no_difference);
 	tcase_add_test(t, refusal_waits_longer_each_time);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -15,6 +15,7 @@
 
 #include "ipam/store_io.h"
 #include "src/base/err.h"
+#include "tests/unit/run_suite.h"
 
 static char dir[64]; /* of the running test; the store is dir/leases */
 static char store_dir[80];
@@ -712,9 +713,5 @@ int main(void)
 	tcase_add_test(store, killed_writers_stop_nobody);
 	tcase_add_test(store, an_owner_is_worked_on_by_one_process);
 	tcase_set_timeout(store, 120);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }

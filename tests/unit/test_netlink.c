@@ -18,6 +18,7 @@
 #include "netlink/route_msg.h"
 #include "netlink/socket_io.h"
 #include "src/base/err.h"
+#include "tests/unit/run_suite.h"
 
 union buffer {
 	struct nlmsghdr h;
@@ -479,9 +480,5 @@ int main(void)
 	tcase_add_test(t, acknowledgements_carry_the_kernels_words);
 	tcase_add_test(t, the_kernel_answers);
 	tcase_add_test(t, several_messages_go_at_once);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }

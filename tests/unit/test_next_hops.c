@@ -10,6 +10,7 @@
 #include "rib/table.h"
 #include "src/base/live.h"
 #include "src/base/random.h"
+#include "tests/unit/run_suite.h"
 
 enum { HOPS = 6, SOURCES = 4, PREFIXES = 30, STEPS = 4000, MULTIPATH = 16 };
 
@@ -547,9 +548,5 @@ int main(void)
 	tcase_add_test(t, a_path_without_bandwidth_makes_all_equal);
 	tcase_add_loop_test(t, ends_the_same_in_any_order, 0, 10);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -11,6 +11,7 @@
 #include "rib/rules.h"
 #include "src/base/live.h"
 #include "src/base/random.h"
+#include "tests/unit/run_suite.h"
 
 /* the tables of cases leave out what is zero */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
@@ -338,9 +339,5 @@ int main(void)
 	tcase_add_test(t, a_weight_stays_here);
 	tcase_add_test(t, the_heavier_wins);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

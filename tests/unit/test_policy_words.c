@@ -9,6 +9,7 @@
 #include "src/base/as_regex.h"
 #include "src/base/community.h"
 #include "src/base/random.h"
+#include "tests/unit/run_suite.h"
 
 /* --- communities */
 
@@ -454,9 +455,5 @@ int main(void)
 	tcase_add_test(t, nothing_explodes);
 	tcase_add_loop_test(t, as_the_plain_matcher_says, 0, 10);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -8,6 +8,7 @@
 #include "bgp/session.h"
 #include "rib/refresh.h"
 #include "src/base/live.h"
+#include "tests/unit/run_suite.h"
 
 /* --- the session */
 
@@ -230,9 +231,5 @@ int main(void)
 	tcase_add_test(r, every_path_has_its_own_round);
 	suite_add_tcase(s, t);
 	suite_add_tcase(s, r);
-	SRunner *runner = srunner_create(s);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
+	return run_suite(s);
 }

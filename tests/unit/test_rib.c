@@ -11,6 +11,7 @@
 #include "rib/table.h"
 #include "src/base/live.h"
 #include "src/base/random.h"
+#include "tests/unit/run_suite.h"
 
 enum { PATHS = 6, MULTIPATH = 16 };
 
@@ -675,9 +676,5 @@ int main(void)
 	tcase_add_test(t, next_hop_sets_are_shared);
 	tcase_add_test(t, next_hop_sets_know_weight_and_link);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_ENV);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(s);
 }

@@ -10,6 +10,7 @@
 #include "rib/table.h"
 #include "src/base/live.h"
 #include "src/base/random.h"
+#include "tests/unit/run_suite.h"
 
 enum { MULTIPATH = 16 };
 
@@ -401,9 +402,5 @@ int main(void)
 	tcase_add_test(table, further_paths_wake_who_reads_them);
 	tcase_add_loop_test(table, table_agrees_with_a_model, 0, 4);
 	suite_add_tcase(suite, table);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include "bgp/session.h"
 #include "bgp/update.h"
 #include "src/base/live.h"
+#include "tests/unit/run_suite.h"
 
 enum { LOCAL_AS = 64500, PEER_AS = 64496, OTHER_AS = 64511 };
 
@@ -225,9 +226,5 @@ int main(void)
 	tcase_add_loop_test(t, routes_for_customers_only_go_down, 0, sizeof rules / sizeof *rules);
 	tcase_add_test(t, the_attribute_is_put_in_once_and_kept);
 	suite_add_tcase(s, t);
-	SRunner *r = srunner_create(s);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return run_suite(s);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/daemon/router_advert.h"
+#include "tests/unit/run_suite.h"
 
 static struct addr address(const char *text)
 {
@@ -149,9 +150,5 @@ int main(void)
 	tcase_add_loop_test(t, only_what_the_rfc_lets_through_counts, 0, ROW_COUNT(messages));
 	tcase_add_test(t, ours_are_read);
 	tcase_add_loop_test(t, the_peer_is_who_stays, 0, ROW_COUNT(scripts));
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

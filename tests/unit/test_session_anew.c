@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bgp/session.h"
+#include "tests/unit/run_suite.h"
 
 enum { LOCAL_AS = 64500, PEER_AS = 64496, PEER_ID = 2 };
 enum { GR = 1, RESTARTED = 2, OTHER_ID = 4, OTHER_AS = 8 }; /* of a peer's OPEN */
@@ -171,9 +172,5 @@ int main(void)
 	tcase_add_loop_test(t, an_established_session_stays_otherwise, 0, ROW_COUNT(newcomers));
 	tcase_add_test(t, a_silent_newcomer_goes);
 	tcase_add_test(t, a_second_connection_is_refused_at_once);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bgp/session.h"
+#include "tests/unit/run_suite.h"
 
 enum { LOCAL_AS = 64500, PEER_AS = 64496 };
 
@@ -181,9 +182,5 @@ int main(void)
 	tcase_add_test(t, stopped_is_stopped_until_it_is_started);
 	tcase_add_test(t, words_go_along);
 	suite_add_tcase(suite, t);
-	SRunner *r = srunner_create(suite);
-	srunner_run_all(r, CK_NORMAL);
-	int failed = srunner_ntests_failed(r);
-	srunner_free(r);
-	return failed != 0;
+	return run_suite(suite);
 }

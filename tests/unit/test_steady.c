@@ -11,6 +11,7 @@
 #include "rib/rules.h"
 #include "rib/table.h"
 #include "src/base/live.h"
+#include "tests/unit/run_suite.h"
 
 enum { PEER_AS = 64496, PREFIXES = 20000, A_MESSAGE = 100, SETS = 50 };
 
@@ -232,9 +233,5 @@ int main(void)
 	tcase_add_test(t, coming_and_going_costs_no_allocation);
 	tcase_add_test(t, a_written_policy_costs_no_allocation);
 	suite_add_tcase(suite, t);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return run_suite(suite);
 }
