@@ -1,6 +1,6 @@
 /* The FIB's executor: a cursor on the RIB's journal feeds rib/fib.h, its intentions go to the kernel in batches with a
- * bounded number unanswered, and each answer is matched to its route. Links and addresses are watched, since a link
- * that goes takes its routes along without a word: then the kernel is read and compared.
+ * bounded number unanswered, and each answer is matched to its route. What others do to the kernel, kernel_watch_io.h hears and
+ * audit_io.h finds.
  */
 #pragma once
 #include <stdbool.h>

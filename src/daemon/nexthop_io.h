@@ -1,5 +1,5 @@
-/* Asks the kernel about the next hops of rib/nexthop.h, and knows which events cast doubt on its answers. fib_io.c, which
- * hears of links, addresses and routes, passes them on. A next hop that only the default route leads to counts as
+/* Asks the kernel about the next hops of rib/nexthop.h, and knows which events cast doubt on its answers. kernel_watch_io.c,
+ * which hears of links, addresses and routes, passes them on. A next hop that only the default route leads to counts as
  * unreachable, and so does one that only a route of our own leads to, unless all paths of that one are from external
  * peers on links of ours: nothing can then depend on itself.
  */

@@ -1,0 +1,15 @@
+/* Listens to what others do to links, addresses and routes, and says what it means: to peers, next hops, pods, and, where
+ * a route of ours may be concerned, to the audit, since a link that goes takes its routes along without a word.
+ */
+#pragma once
+#include "netlink/socket_io.h"
+#include "rib/fib.h"
+
+struct audit;
+struct daemon;
+struct kernel_watch;
+
+/* own: the socket of the FIB's executor, whose changes are not told. All are borrowed. 0 or -errno. */
+int kernel_watch_new(struct kernel_watch **out, struct daemon *d, const struct fib *f, struct audit *a,
+		     const struct netlink_socket *own);
+void kernel_watch_free(struct kernel_watch *w); /* NULL is fine */
