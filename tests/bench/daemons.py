@@ -1,0 +1,94 @@
+"""The programs that are measured, with the configuration that makes them comparable: sessions with a sink and F feeders
+(tests/bench/load.c), passive, everything let in and out, nothing in the kernel."""
+import pathlib
+import shutil
+
+ASN, SINK_AS, FEEDER_AS = 64500, 64599, 64600
+V4, V6 = "10.9.0.1", "fd09::1"
+
+
+def peer_list(v6, feeders):
+    """Address and AS of the sink and the feeders, as load.c has them."""
+    def at(number):
+        return f"fd09::{1 + number:x}" if v6 else f"10.9.{(1 + number) >> 8}.{(1 + number) & 255}"
+    return [(at(1), SINK_AS)] + [(at(10 + i), FEEDER_AS + i) for i in range(feeders)]
+
+
+class Daemon:
+    """One program under load: files it needs, how it is started."""
+
+    def __init__(self, directory):
+        self.dir = pathlib.Path(directory)
+
+    def write(self, name, text):
+        path = self.dir / name
+        path.write_text(text)
+        return path
+
+
+class Underlay(Daemon):
+    name = "underlayd"
+
+    def command(self, v6, peers, build):
+        rows = "".join(f"  - {{name: p{i}, address: '{a}', asn: {asn}, passive: true, hold-time: 180s, import: all, "
+                       f"export: all, families: [{'ipv6' if v6 else 'ipv4'}]}}\n" for i, (a, asn) in enumerate(peers))
+        conf = self.write("underlay.yaml", f"node: {{name: bench, asn: {ASN}, router-id: 10.9.0.1}}\npeers:\n{rows}"
+                          f"kernel: {{install: false}}\npaths: {{run: {self.dir}/run, state: {self.dir}/state}}\n")
+        (self.dir / "run").mkdir()
+        return [build / "underlayd", "-f", "-c", conf]
+
+
+class Bird(Daemon):
+    name = "bird"
+
+    def command(self, v6, peers, _build):
+        family = "ipv6" if v6 else "ipv4"
+        rows = "".join(f"protocol bgp p{i} {{ local as {ASN}; neighbor {a} as {asn}; passive; hold time 180; "
+                       f"{family} {{ import all; export all; next hop self; }}; }}\n" for i, (a, asn) in enumerate(peers))
+        conf = self.write("bird.conf", f"router id 10.9.0.1;\nprotocol device {{}}\nlog stderr {{ fatal, bug }};\n{rows}")
+        return ["bird", "-f", "-c", conf, "-s", self.dir / "bird.ctl"]
+
+
+class Frr(Daemon):
+    name = "frr"
+
+    def command(self, v6, peers, _build):
+        family = "ipv6" if v6 else "ipv4"
+        rows = "".join(f" neighbor {a} remote-as {asn}\n neighbor {a} passive\n neighbor {a} timers 60 180\n"
+                       f" neighbor {a} advertisement-interval 0\n neighbor {a} disable-connected-check\n" for a, asn in peers)
+        active = "".join(f"  neighbor {a} activate\n" for a, _ in peers)
+        conf = self.write("bgpd.conf", f"router bgp {ASN}\n bgp router-id 10.9.0.1\n no bgp ebgp-requires-policy\n"
+                          f" no bgp default ipv4-unicast\n{rows} address-family {family} unicast\n{active} exit-address-family\n")
+        shutil.chown(self.dir, "frr", "frr")
+        shutil.chown(conf, "frr", "frr")
+        return ["/usr/lib/frr/bgpd", "-Z", "-P", "0", "--vty_socket", self.dir, "-f", conf, "-i", self.dir / "bgpd.pid",
+                "--log", "stdout", "--log-level", "errors"]
+
+
+class GoBgp(Daemon):
+    name = "gobgp"
+
+    def command(self, v6, peers, _build):
+        family = "ipv6-unicast" if v6 else "ipv4-unicast"
+        rows = "".join(f'[[neighbors]]\n[neighbors.config]\nneighbor-address = "{a}"\npeer-as = {asn}\n'
+                       f'[neighbors.transport.config]\npassive-mode = true\n[neighbors.timers.config]\nhold-time = 180\n'
+                       f'[[neighbors.afi-safis]]\n[neighbors.afi-safis.config]\nafi-safi-name = "{family}"\n'
+                       for a, asn in peers)
+        conf = self.write("gobgpd.conf", f'[global.config]\nas = {ASN}\nrouter-id = "10.9.0.1"\n{rows}')
+        return ["gobgpd", "-f", conf, "--log-level", "error", "--api-hosts", f"unix://{self.dir}/gobgp.sock"]
+
+
+class OpenBgpd(Daemon):
+    name = "openbgpd"
+
+    def command(self, v6, peers, _build):
+        rows = "".join(f"neighbor {a} {{\n remote-as {asn}\n passive\n holdtime 180\n announce {'IPv6' if v6 else 'IPv4'} unicast\n"
+                       f"}}\n" for a, asn in peers)
+        conf = self.write("bgpd.conf", f"AS {ASN}\nrouter-id 10.9.0.1\nfib-update no\nsocket \"{self.dir}/bgpd.sock\"\n"
+                          f"{rows}allow from any\nallow to any\n")
+        conf.chmod(0o600)
+        # its chroot is there only while the machine's own service runs; "ip netns exec" gives a mount namespace
+        return ["sh", "-c", 'mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/openbgpd && exec bgpd -d -f "$0"', conf]
+
+
+DAEMONS = {d.name: d for d in (Underlay, Bird, Frr, GoBgp, OpenBgpd)}
