@@ -187,7 +187,10 @@ check_main() {
 		net_tests "network with sanitizers" net-asan "$top/build/asan" tests/net
 		net_tests "interop with sanitizers" interop "$top/build/asan" tests/interop
 	fi
-	[ ! -x underlayd ] || net_tests "network, the essential ones as shipped" net-plain "$top" tests/net -m essential
+	if [ -x underlayd ]; then
+		net_tests "network, the essential ones as shipped" net-plain "$top" tests/net -m essential
+		net_tests "User-Mode Linux" uml "$top" tests/uml
+	fi
 
 	status=0
 	build_beside clang "clang, and libFuzzer for the fuzz targets" CC=clang --enable-werror --enable-fuzzer || status=$?
