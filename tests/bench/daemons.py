@@ -1,6 +1,7 @@
 """The programs that are measured, with the configuration that makes them comparable: sessions with a sink and F feeders
-(tests/bench/load.c), passive, everything let in and out, nothing in the kernel."""
+(tests/bench/load.c), passive, everything let in. Either everything goes out and nothing into the kernel, or the reverse."""
 import pathlib
+import shlex
 import shutil
 
 ASN, SINK_AS, FEEDER_AS = 64500, 64599, 64600
@@ -29,11 +30,13 @@ class Daemon:
 class Underlay(Daemon):
     name = "underlayd"
 
-    def command(self, v6, peers, build):
+    def command(self, v6, peers, build, kernel=False):
         rows = "".join(f"  - {{name: p{i}, address: '{a}', asn: {asn}, passive: true, hold-time: 180s, import: all, "
-                       f"export: all, families: [{'ipv6' if v6 else 'ipv4'}]}}\n" for i, (a, asn) in enumerate(peers))
+                       f"export: {'none' if kernel else 'all'}, families: [{'ipv6' if v6 else 'ipv4'}]}}\n"
+                       for i, (a, asn) in enumerate(peers))
         conf = self.write("underlay.yaml", f"node: {{name: bench, asn: {ASN}, router-id: 10.9.0.1}}\npeers:\n{rows}"
-                          f"kernel: {{install: false}}\npaths: {{run: {self.dir}/run, state: {self.dir}/state}}\n")
+                          f"kernel: {{install: {str(kernel).lower()}}}\n"
+                          f"paths: {{run: {self.dir}/run, state: {self.dir}/state}}\n")
         (self.dir / "run").mkdir()
         return [build / "underlayd", "-f", "-c", conf]
 
@@ -41,10 +44,14 @@ class Underlay(Daemon):
 class Bird(Daemon):
     name = "bird"
 
-    def command(self, v6, peers, _build):
+    def command(self, v6, peers, _build, kernel=False):
         family = "ipv6" if v6 else "ipv4"
         rows = "".join(f"protocol bgp p{i} {{ local as {ASN}; neighbor {a} as {asn}; passive; hold time 180; "
-                       f"{family} {{ import all; export all; next hop self; }}; }}\n" for i, (a, asn) in enumerate(peers))
+                       f"{family} {{ import all; export {'none' if kernel else 'all'}; next hop self; }}; }}\n"
+                       for i, (a, asn) in enumerate(peers))
+        if kernel:
+            rows += f"protocol direct {{ {family}; }}\n"
+            rows += f"protocol kernel {{ scan time 3600; merge paths on; {family} {{ import none; export where source = RTS_BGP; }}; }}\n"
         conf = self.write("bird.conf", f"router id 10.9.0.1;\nprotocol device {{}}\nlog stderr {{ fatal, bug }};\n{rows}")
         return ["bird", "-f", "-c", conf, "-s", self.dir / "bird.ctl"]
 
@@ -52,17 +59,26 @@ class Bird(Daemon):
 class Frr(Daemon):
     name = "frr"
 
-    def command(self, v6, peers, _build):
+    def command(self, v6, peers, _build, kernel=False):
         family = "ipv6" if v6 else "ipv4"
         rows = "".join(f" neighbor {a} remote-as {asn}\n neighbor {a} passive\n neighbor {a} timers 60 180\n"
                        f" neighbor {a} advertisement-interval 0\n neighbor {a} disable-connected-check\n" for a, asn in peers)
         active = "".join(f"  neighbor {a} activate\n" for a, _ in peers)
+        deny = "".join(f"  neighbor {a} route-map none out\n" for a, _ in peers) if kernel else ""
+        relax = " bgp bestpath as-path multipath-relax\n" if kernel else ""
         conf = self.write("bgpd.conf", f"router bgp {ASN}\n bgp router-id 10.9.0.1\n no bgp ebgp-requires-policy\n"
-                          f" no bgp default ipv4-unicast\n{rows} address-family {family} unicast\n{active} exit-address-family\n")
+                          f"{relax} no bgp default ipv4-unicast\n{rows}"
+                          f" address-family {family} unicast\n{active}{deny} exit-address-family\nroute-map none deny 10\n")
         shutil.chown(self.dir, "frr", "frr")
         shutil.chown(conf, "frr", "frr")
-        return ["/usr/lib/frr/bgpd", "-Z", "-P", "0", "--vty_socket", self.dir, "-f", conf, "-i", self.dir / "bgpd.pid",
-                "--log", "stdout", "--log-level", "errors"]
+        common = ["--vty_socket", self.dir, "--log", "stdout", "--log-level", "errors"]
+        bgpd = ["/usr/lib/frr/bgpd", "-P", "0", "-f", conf, "-i", self.dir / "bgpd.pid", *common]
+        if not kernel:
+            return [*bgpd, "-Z"]
+        zebra = ["/usr/lib/frr/zebra", "-P", "0", "-f", self.write("zebra.conf", ""), "-i", self.dir / "zebra.pid", *common]
+        api = ["-z", self.dir / "zserv.api"]
+        shutil.chown(self.dir / "zebra.conf", "frr", "frr")
+        return ["sh", "-c", " & exec ".join(shlex.join(map(str, [*argv, *api])) for argv in (zebra, bgpd))]
 
 
 class GoBgp(Daemon):

@@ -9,7 +9,10 @@
  *     withdrawn SECONDS      nothing is left at the sink, from the first withdrawal on
  *     load CPU               processor seconds that this program took, to tell when it is the limit
  *
- *     load -d DAEMON [-p PORT] -n PREFIXES [-m full|pods] [-F FEEDERS] [-c CHANGES-A-SECOND]
+ *     load -d DAEMON [-p PORT] -n PREFIXES [-m full|pods] [-F FEEDERS] [-c CHANGES-A-SECOND] [-k NETNS]
+ *
+ * With -k it is the kernel of the network namespace NETNS that must get all prefixes and lose them again; the sink is there and
+ * listens to nothing (tests/bench/kernel_table.h).
  *
  * Addresses: the sink is DAEMON + 1 with AS 64599, the i-th feeder DAEMON + 10 + i with AS 64600 + i; they must be this
  * host's. An IPv6 DAEMON means IPv6 prefixes.
@@ -32,6 +35,7 @@
 #include "bgp/update.h"
 #include "src/base/cursor.h"
 #include "tests/bench/feed.h"
+#include "tests/bench/kernel_table.h"
 
 enum {
 	SINK_AS = 64599,
@@ -39,6 +43,7 @@ enum {
 	HOLD_S = 180,
 	KEEPALIVE_S = 20,
 	QUIET_MS = 1000,      /* so long nothing comes: it has converged */
+	LOOK_MS = 1,          /* how often the kernel is asked */
 	GIVE_UP_S = 1200,
 	CHURN_S = 5,
 	READ_SIZE = 1 << 18,
@@ -60,12 +65,14 @@ static struct {
 	enum bgp_family family;
 	const struct feed_mix *mix;
 	size_t prefixes, feeders, changes_a_second;
+	const char *kernel; /* the namespace whose table counts; NULL: the sink does */
 } wish = {.port = 179, .feeders = 1};
 
 static struct peer *peers; /* the sink, then the feeders */
 static struct pollfd *polls;
 static size_t peer_count;
 static uint64_t keepalive_at_ns;
+static struct kernel_table *kernel; /* NULL: the sink counts */
 
 static struct {
 	uint8_t *have;        /* by number of the prefix */
@@ -358,29 +365,41 @@ static void event(const char *name, double value)
 	fflush(stdout);
 }
 
+/* Has the sink, or the kernel, all prefixes (or none)? Then *since is when that was so first, as far as we know. */
+static bool arrived_all(bool there, uint64_t *since)
+{
+	*since = now_ns();
+	if (kernel)
+		return kernel_table_is(kernel, there);
+	if (!there)
+		return sink.count == 0;
+	*since = sink.last_ns;
+	return sink.count == wish.prefixes && seconds(sink.last_ns, now_ns()) * 1000 >= QUIET_MS;
+}
+
 static void converge(const struct feed *feeds)
 {
-	uint64_t began = start_feeds(feeds);
+	uint64_t began = start_feeds(feeds), since;
 	bool told = false;
-	while (!told || sink.count < wish.prefixes || seconds(sink.last_ns, now_ns()) * 1000 < QUIET_MS) {
-		turn(10);
+	while (!told || !arrived_all(true, &since)) {
+		turn(kernel ? LOOK_MS : 10);
 		give_up_after(began, "converging");
 		if (!told && all_told()) {
 			told = true;
 			event("told", seconds(began, now_ns()));
 		}
 	}
-	event("converged", seconds(began, sink.last_ns));
+	event("converged", seconds(began, since));
 }
 
 static void withdraw(const struct feed *feeds)
 {
-	uint64_t began = start_feeds(feeds);
-	while (sink.count) {
-		turn(10);
+	uint64_t began = start_feeds(feeds), since;
+	while (!arrived_all(false, &since)) {
+		turn(kernel ? LOOK_MS : 10);
 		give_up_after(began, "withdrawing");
 	}
-	event("withdrawn", seconds(began, now_ns()));
+	event("withdrawn", seconds(began, since));
 }
 
 static int by_size(const void *a, const void *b)
@@ -427,6 +446,9 @@ static void run(void)
 	polls = calloc(peer_count, sizeof *polls);
 	if (!feeds || !gone || !sink.have || !sink.changed_ns || !peers || !polls)
 		fail("memory");
+	kernel = wish.kernel ? kernel_table_open(wish.kernel, wish.family, wish.prefixes) : NULL;
+	if (wish.kernel && !kernel)
+		fail(wish.kernel);
 	give(feed_make, feeds);
 	give(feed_make_withdrawals, gone);
 	open_peer(&peers[0], 1, SINK_AS);
@@ -451,7 +473,7 @@ int main(int argc, char **argv)
 {
 	bool good = true;
 	wish.mix = &feed_mixes[0];
-	for (int c; (c = getopt(argc, argv, "d:p:n:m:F:c:")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "d:p:n:m:F:c:k:")) != -1;) {
 		if (c == 'd')
 			good &= addr_parse(optarg, &wish.daemon);
 		else if (c == 'p')
@@ -464,12 +486,15 @@ int main(int argc, char **argv)
 			wish.feeders = strtoul(optarg, NULL, 10);
 		else if (c == 'c')
 			wish.changes_a_second = strtoul(optarg, NULL, 10);
+		else if (c == 'k')
+			wish.kernel = optarg;
 		else
 			good = false;
 	}
 	if (!good || addr_is_zero(&wish.daemon) || !wish.prefixes || wish.prefixes > 8000000 || !wish.feeders ||
 	    wish.feeders > 2000) {
-		fprintf(stderr, "usage: load -d DAEMON [-p PORT] -n PREFIXES [-m full|pods] [-F FEEDERS] [-c CHANGES-A-SECOND]\n");
+		fprintf(stderr, "usage: load -d DAEMON [-p PORT] -n PREFIXES [-m full|pods] [-F FEEDERS] [-c CHANGES-A-SECOND] "
+				"[-k NETNS]\n");
 		return 2;
 	}
 	wish.family = addr_is_v4(&wish.daemon) ? BGP_IPV4_UNICAST : BGP_IPV6_UNICAST;

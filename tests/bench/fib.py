@@ -1,0 +1,93 @@
+"""Routes into the kernel and out again, against a bare netlink writer."""
+import statistics
+import subprocess
+
+from beds import Namespaces, bed, ratio
+from daemons import V4, V6, Frr, GoBgp, OpenBgpd, Underlay, peer_list
+
+LOADS = [("200 k routes", dict(prefixes=200000)), ("1 M routes", dict(prefixes=1000000)),
+         ("200 k IPv6 routes", dict(prefixes=200000, v6=True))]
+QUICK = [("50 k routes", dict(prefixes=50000)), ("200 k routes", dict(prefixes=200000))]
+BARE_BAR, BIRD_BAR = 0.8, 3.5   # of the writer's speed; times BIRD's
+WAYS = ("added", "deleted")
+
+
+def bare(build, prefixes, v6, objects):
+    """{"added": seconds, "deleted": seconds} of the bare writer."""
+    peers = [a for a, _ in peer_list(v6, 1)]
+    spaces = Namespaces(peers)
+    try:
+        argv = [build / "tests/bench/bare_routes", "-n", prefixes, "-g", peers[1], "-d", "d0", *(["-o"] if objects else [])]
+        said = subprocess.run(["ip", "netns", "exec", spaces.names[0], *map(str, argv)], stdout=subprocess.PIPE, text=True, check=True)
+        return {event: float(value) for event, value in map(str.split, said.stdout.splitlines())}
+    finally:
+        spaces.delete()
+
+
+def measure(kind, build, prefixes, v6=False):
+    """The same of a daemon, from the first UPDATE to the last route in the kernel, with its memory; None where it did not get
+    there."""
+    peers = peer_list(v6, 1)
+    result = {}
+    with bed(kind.name, [a for a, _ in peers]) as place:
+        place.start(kind(place.dir).command(v6, peers, build, kernel=True))
+
+        def on_event(event, values):
+            result[{"converged": "added", "withdrawn": "deleted"}.get(event, event)] = values[0]
+            if event == "established":
+                result["before"] = place.usage()[0]
+            if event == "converged":
+                cpu, result["rss"], _ = place.usage()
+                result["cpu"] = cpu - result["before"]
+        argv = [build / "tests/bench/load", "-d", V6 if v6 else V4, "-n", prefixes, "-k", place.spaces.names[0]]
+        return result if place.play(argv, on_event) else None
+
+
+def rounds_of(options, load):
+    """name -> the rounds' results. Beside each other: a machine that is busy now is busy for all."""
+    got = {}
+    v6 = load.get("v6", False)
+    for _ in range(options.rounds):
+        for name, objects in (("bare", False), ("bare, objects", True)):
+            got.setdefault(name, []).append(bare(options.build, load["prefixes"], v6, objects))
+        for kind in options.kinds:
+            if kind not in (GoBgp, OpenBgpd):   # which write no routes here
+                got.setdefault(kind.name, []).append(measure(kind, options.build, **load))
+    return got
+
+
+def median(rounds, key):
+    values = [r[key] for r in rounds if r and key in r]
+    return statistics.median(values) if values else None
+
+
+def verdict(got, way):
+    """Is the bar met, and in what words."""
+    ours, bird = median(got[Underlay.name], way), median(got.get("bird", []), way)
+    limit = min(median(got[name], way) for name in got if name.startswith("bare"))
+    if not ours:
+        return False, "did not get there"
+    good = limit / ours >= BARE_BAR and (not bird or bird / ours >= BIRD_BAR)
+    return good, f"{way}: {limit / ours:.2f} of the limit" + (f", {bird / ours:.1f} x BIRD" if bird else "") + (
+        "" if good else " (NOT MET)")
+
+
+def run(options):
+    met = True
+    print(f"{'routes':20} {'writer':14} {'added':>8} {'k/s':>6} {'deleted':>8} {'k/s':>6} {'cpu s':>7} {'MiB':>7}  "
+          f"bar: {BARE_BAR} of the bare writer's speed, {BIRD_BAR} x BIRD's")
+    for name, load in QUICK if options.quick else LOADS:
+        if options.only not in name:
+            continue
+        got = rounds_of(options, load)
+        for writer, rounds in got.items():
+            columns = [median(rounds, way) for way in WAYS]
+            words = " ".join(f"{s:8.2f} {load['prefixes'] / s / 1000:6.0f}" if s else f"{'-':>8} {'-':>6}" for s in columns)
+            says = ""
+            if writer == Underlay.name:
+                verdicts = [verdict(got, way) for way in WAYS]
+                met &= all(good for good, _ in verdicts)
+                says = "; ".join(text for _, text in verdicts)
+            print(f"{name:20} {writer:14} {words} {median(rounds, 'cpu') or 0:7.2f} {median(rounds, 'rss') or 0:7.1f}  {says}",
+                  flush=True)
+    return met
