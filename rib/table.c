@@ -10,12 +10,6 @@ enum { CHUNK_BITS = 12, CHUNK = 1 << CHUNK_BITS, LENGTHS = 129 };
 
 _Static_assert(sizeof(struct rib_path) <= 32 && sizeof(struct rib_entry) <= 80, "the table's memory is mostly these");
 
-/* Tombstones in the order they died; one that lives again leaves its record behind, told by the seq. */
-struct tomb {
-	uint64_t seq;
-	uint32_t at;
-};
-
 struct rib {
 	struct rib_entry **chunks;  /* entries never move: position -> chunk, slot; position 0 heads the journal */
 	uint32_t chunk_count, limit; /* limit: highest position ever used */
@@ -25,10 +19,8 @@ struct rib {
 	uint32_t *buckets, bucket_mask;
 	size_t prefixes, paths, entries;
 	size_t by_length[2][LENGTHS]; /* live prefixes by family and length, for the longest match */
-	uint64_t seq, passed_seq;
 	struct list reading, idle; /* cursors with something to read, and without */
-	struct tomb *tombs;
-	size_t tomb_head, tomb_count, tomb_cap;
+	uint32_t swept;            /* the next entry of rib_sweep(), where or before the slowest cursor stands; 0: it passed all */
 	struct rib_path **scratch;
 	size_t scratch_cap;
 	uint32_t next_source;
@@ -142,7 +134,6 @@ void rib_free(struct rib *r)
 		free(r->path_chunks[i]);
 	free(r->path_chunks);
 	free(r->buckets);
-	free(r->tombs);
 	free(r->scratch);
 	free(r);
 }
@@ -233,6 +224,8 @@ static void cursor_move(struct rib_cursor *c, uint32_t at)
 static void step_aside(struct rib *r, uint32_t at)
 {
 	struct rib_entry *e = entry(r, at);
+	if (r->swept == at)
+		r->swept = e->newer;
 	if (!(e->flags & RIB_ENTRY_CURSOR))
 		return;
 	e->flags &= (uint8_t)~RIB_ENTRY_CURSOR;
@@ -246,54 +239,47 @@ static void step_aside(struct rib *r, uint32_t at)
 static void touch(struct rib *r, uint32_t at, uint8_t what)
 {
 	struct rib_entry *e = entry(r, at);
-	if (e->seq) {
+	if (e->flags & RIB_ENTRY_LISTED) {
 		step_aside(r, at);
 		unlink_journal(r, e);
 	}
-	if (e->seq <= r->passed_seq)
-		e->flags &= (uint8_t)~(RIB_ENTRY_BEST_CHANGED | RIB_ENTRY_SOURCE_CHANGED);
-	e->flags |= what;
-	e->seq = ++r->seq;
+	e->flags |= (uint8_t)(what | RIB_ENTRY_LISTED | RIB_ENTRY_UNREAD);
 	struct rib_entry *head = entry(r, 0);
 	e->older = head->older;
 	e->newer = 0;
 	entry(r, head->older)->newer = at;
 	head->older = at;
+	if (!r->swept)
+		r->swept = at;
 	list_each(n, tmp, &r->idle)
 		cursor_move(container_of(n, struct rib_cursor, node), at);
 }
 
-static void bury(struct rib *r, uint32_t at)
+static void mark_stops(struct rib *r, bool stop)
 {
-	if (r->tomb_count == r->tomb_cap) {
-		size_t cap = r->tomb_cap ? r->tomb_cap * 2 : 64;
-		struct tomb *fresh = grown(NULL, cap * sizeof *fresh);
-		for (size_t i = 0; i < r->tomb_count; i++)
-			fresh[i] = r->tombs[(r->tomb_head + i) % r->tomb_cap];
-		free(r->tombs);
-		r->tombs = fresh;
-		r->tomb_head = 0;
-		r->tomb_cap = cap;
+	list_each(n, tmp, &r->reading) {
+		struct rib_entry *e = entry(r, container_of(n, struct rib_cursor, node)->at);
+		e->flags = (uint8_t)(stop ? e->flags | RIB_ENTRY_STOP : e->flags & ~RIB_ENTRY_STOP);
 	}
-	r->tombs[(r->tomb_head + r->tomb_count++) % r->tomb_cap] = (struct tomb){entry(r, at)->seq, at};
-	entry(r, at)->flags |= RIB_ENTRY_TOMB;
 }
 
-void rib_sweep(struct rib *r)
+bool rib_sweep(struct rib *r)
 {
-	uint64_t passed = r->seq;
-	list_each(n, tmp, &r->reading) {
-		uint64_t at = entry(r, container_of(n, struct rib_cursor, node)->at)->seq;
-		if (at - 1 < passed)
-			passed = at - 1;
+	enum { BUDGET = 50000 };
+	unsigned left = BUDGET;
+	if (!r->swept)
+		return false;
+	mark_stops(r, true);
+	for (; left && r->swept && !(entry(r, r->swept)->flags & RIB_ENTRY_STOP); left--) {
+		uint32_t at = r->swept;
+		struct rib_entry *e = entry(r, at);
+		r->swept = e->newer;
+		e->flags &= (uint8_t)~(RIB_ENTRY_UNREAD | RIB_ENTRY_BEST_CHANGED | RIB_ENTRY_SOURCE_CHANGED);
+		if (e->path_count == 0)
+			free_entry(r, at);
 	}
-	r->passed_seq = passed;
-	for (; r->tomb_count && r->tombs[r->tomb_head].seq <= passed; r->tomb_count--) {
-		struct tomb t = r->tombs[r->tomb_head];
-		r->tomb_head = (r->tomb_head + 1) % r->tomb_cap;
-		if (entry(r, t.at)->flags & RIB_ENTRY_TOMB && entry(r, t.at)->seq == t.seq)
-			free_entry(r, t.at);
-	}
+	mark_stops(r, false);
+	return left == 0;
 }
 
 void rib_cursor_open(struct rib *r, struct rib_cursor *c)
@@ -301,6 +287,14 @@ void rib_cursor_open(struct rib *r, struct rib_cursor *c)
 	c->rib = r;
 	list_append(&r->idle, &c->node);
 	cursor_move(c, entry(r, 0)->newer);
+	r->swept = c->at; /* the sweep is behind every reader */
+}
+
+void rib_cursor_open_at_end(struct rib *r, struct rib_cursor *c)
+{
+	c->rib = r;
+	list_append(&r->idle, &c->node);
+	c->at = 0;
 }
 
 void rib_cursor_open_at(struct rib_cursor *c, const struct rib_cursor *other)
@@ -426,7 +420,6 @@ static struct rib_path *add_path(struct rib *r, struct rib_entry *e, struct rib_
 	struct rib_path *p = &e->path;
 	if (e->path_count++ == 0) {
 		count_prefix(r, &e->prefix, true);
-		e->flags &= (uint8_t)~RIB_ENTRY_TOMB;
 		p->next = 0;
 	} else {
 		uint32_t at = take_path(r);
@@ -530,14 +523,14 @@ static bool changed(struct rib *r, uint32_t at, struct view before)
 	if (before.attrs != after.attrs || before.source != after.source)
 		what |= RIB_ENTRY_BEST_CHANGED;
 	/* a tombstone that was not read yet hides who had it before */
-	if (before.source ? before.source != after.source : e->seq > r->passed_seq)
+	if (before.source ? before.source != after.source : e->flags & RIB_ENTRY_UNREAD)
 		what |= RIB_ENTRY_SOURCE_CHANGED;
-	/* one without a usable path is told of too when it is new: every entry is in the journal */
-	bool visible = what & RIB_ENTRY_BEST_CHANGED || before.used != after.used || r->further_readers || !e->seq;
+	/* without a usable path it is told of too when it is new, since every entry is in the journal, and when it goes, since
+	 * the sweep finds it there */
+	bool comes_or_goes = !(e->flags & RIB_ENTRY_LISTED) || e->path_count == 0;
+	bool visible = what & RIB_ENTRY_BEST_CHANGED || before.used != after.used || r->further_readers || comes_or_goes;
 	if (visible)
 		touch(r, at, what);
-	if (e->path_count == 0)
-		bury(r, at);
 	bgp_attrs_unref(before.attrs);
 	bgp_attrs_unref(after.attrs);
 	return visible;
@@ -724,11 +717,6 @@ size_t rib_prefix_count(const struct rib *r)
 size_t rib_path_count(const struct rib *r)
 {
 	return r->paths;
-}
-
-uint64_t rib_last_seq(const struct rib *r)
-{
-	return r->seq;
 }
 
 void rib_clear_sent(struct rib *r, uint64_t bits)

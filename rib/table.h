@@ -4,7 +4,7 @@
  * The journal is a list through all entries in the order of their last change. Each consumer (an update
  * group, a peer that lags behind, the FIB) is a cursor on it: from the head it reads the whole table, at the
  * tail it has seen everything, and however slow it is, a prefix that changed ten times waits for it once.
- * An entry whose last path went stays as a tombstone until every cursor has passed it.
+ * An entry whose last path went stays as a tombstone until every cursor has passed it: rib_sweep() is the last reader.
  *
  * A source may have several paths to a prefix, told apart by path identifiers (RFC 7911); without them the identifier
  * is 0. Paths beyond the one inside the entry come from a pool of the table, linked by their position there.
@@ -75,8 +75,10 @@ struct rib_path {
 enum rib_entry_flag {
 	RIB_ENTRY_BEST_CHANGED = 1, /* since the slowest cursor passed */
 	RIB_ENTRY_SOURCE_CHANGED = 2,
-	RIB_ENTRY_TOMB = 4,
-	RIB_ENTRY_CURSOR = 8, /* a cursor may stand here */
+	RIB_ENTRY_LISTED = 4, /* it is in the journal */
+	RIB_ENTRY_UNREAD = 8, /* rib_sweep() has not passed its last change, so someone may still have to read it */
+	RIB_ENTRY_CURSOR = 16, /* a cursor may stand here */
+	RIB_ENTRY_STOP = 32,   /* inside rib_sweep(): a cursor stands here */
 };
 
 struct rib_entry {
@@ -84,7 +86,6 @@ struct rib_entry {
 	uint8_t flags;
 	uint16_t path_count;
 	uint32_t hash_next, older, newer;
-	uint64_t seq;         /* of the last change */
 	uint64_t sent;        /* bit per update group: it was told of this prefix */
 	struct rib_path path; /* the best one where there is one: rib_best() */
 };
@@ -142,7 +143,6 @@ struct rib_entry *rib_entry_at(const struct rib *r, uint32_t at);
 uint32_t rib_entry_limit(const struct rib *r);
 size_t rib_prefix_count(const struct rib *r);
 size_t rib_path_count(const struct rib *r);
-uint64_t rib_last_seq(const struct rib *r); /* of the latest change */
 /* The chosen path; NULL: there is none, or none that can be used. */
 const struct rib_path *rib_best(const struct rib_entry *e);
 /* A walk over the paths of e, the best one first: rib_path_first(), then rib_path_next() of each; NULL at the end. */
@@ -158,6 +158,8 @@ struct rib_cursor {
 };
 /* Starts before the oldest change: the first read sees the whole table. */
 void rib_cursor_open(struct rib *r, struct rib_cursor *c);
+/* Starts behind the newest change. */
+void rib_cursor_open_at_end(struct rib *r, struct rib_cursor *c);
 /* Starts where other stands. */
 void rib_cursor_open_at(struct rib_cursor *c, const struct rib_cursor *other);
 void rib_cursor_close(struct rib_cursor *c);
@@ -165,5 +167,6 @@ void rib_cursor_close(struct rib_cursor *c);
 struct rib_entry *rib_cursor_next(struct rib_cursor *c);
 bool rib_cursor_at_end(const struct rib_cursor *c);
 bool rib_cursor_same(const struct rib_cursor *a, const struct rib_cursor *b);
-/* Frees the tombstones that every cursor has passed. Call it after cursors moved. */
-void rib_sweep(struct rib *r);
+/* Follows the slowest cursor through the journal and frees the tombstones there. Call it after cursors moved; true: there is
+ * more that every cursor has passed. */
+bool rib_sweep(struct rib *r);

@@ -65,8 +65,7 @@ static bool work_round(struct daemon *d)
 		more |= fib_writer_work(d->fib);
 	more |= export_work(d);
 	limits_advertised(d);
-	rib_sweep(d->rib);
-	return more;
+	return more | rib_sweep(d->rib);
 }
 
 static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)

@@ -139,7 +139,7 @@ void export_join(struct peer *p)
 	p->group = group_for(d, &words, p, families, p->session.extended);
 	list_append(&p->group->laggards, &p->member);
 	rib_cursor_open(d->rib, &p->cursor);
-	p->joined_seq = rib_last_seq(d->rib);
+	rib_cursor_open_at_end(d->rib, &p->news);
 }
 
 void export_again(struct peer *p)
@@ -155,8 +155,9 @@ void export_again(struct peer *p)
 		rib_cursor_close(&g->cursor);
 	list_append(&g->laggards, &p->member);
 	rib_cursor_open(p->daemon->rib, &p->cursor);
-	/* withdrawals that it has not been told of yet are still to come */
-	p->joined_seq = up_to_date ? rib_last_seq(p->daemon->rib) : 0;
+	rib_cursor_close(&p->news);
+	if (up_to_date) /* else withdrawals that it has not been told of yet are still to come */
+		rib_cursor_open_at_end(p->daemon->rib, &p->news);
 }
 
 void export_policy_changed(struct peer *p)
@@ -165,7 +166,7 @@ void export_policy_changed(struct peer *p)
 		return;
 	export_leave(p);
 	export_join(p);
-	p->joined_seq = 0; /* the new policy may let out less: everything else is taken back */
+	rib_cursor_close(&p->news); /* the new policy may let out less: everything else is taken back */
 }
 
 void export_leave(struct peer *p)
@@ -175,6 +176,7 @@ void export_leave(struct peer *p)
 		return;
 	list_remove(&p->member);
 	rib_cursor_close(&p->cursor);
+	rib_cursor_close(&p->news);
 	p->group = NULL;
 	if (list_empty(&g->members))
 		rib_cursor_close(&g->cursor);
@@ -197,7 +199,7 @@ static void mark_sent(struct group *g, struct rib_entry *e, bool sent)
 static bool must_withdraw(const struct batch *b, const struct rib_entry *e)
 {
 	if (b->only)
-		return e->seq > b->only->joined_seq;
+		return !b->only->news.rib;
 	return !b->group->bit || e->sent & b->group->bit;
 }
 
@@ -306,16 +308,24 @@ static void add_entry(struct batch *b, struct rib_entry *e)
 		add_best(b, e);
 }
 
+static struct rib_entry *next_change(struct group *g, struct peer *only)
+{
+	if (!only)
+		return rib_cursor_next(&g->cursor);
+	if (only->news.rib && rib_cursor_same(&only->cursor, &only->news))
+		rib_cursor_close(&only->news); /* from here on it may have been told before */
+	return rib_cursor_next(&only->cursor);
+}
+
 static void run(struct daemon *d, struct group *g, struct peer *only)
 {
 	static struct batch b; /* 64 KB: not for the stack; one at a time */
-	struct rib_cursor *cursor = only ? &only->cursor : &g->cursor;
 	struct rib_entry *e;
 	b.daemon = d;
 	b.group = g;
 	b.only = only;
 	b.attr_bytes = 0;
-	for (unsigned n = 0; n < BATCH && b.count < BATCH && b.attr_bytes < BATCH_ATTRS && (e = rib_cursor_next(cursor)); n++)
+	for (unsigned n = 0; n < BATCH && b.count < BATCH && b.attr_bytes < BATCH_ATTRS && (e = next_change(g, only)); n++)
 		add_entry(&b, e);
 	batch_encode(&b);
 	d->told_too_much |= g->max_advertised && g->advertised > g->max_advertised;
@@ -341,6 +351,7 @@ static void become_member(struct peer *p)
 	else if (!rib_cursor_same(&g->cursor, &p->cursor))
 		return;
 	rib_cursor_close(&p->cursor);
+	rib_cursor_close(&p->news);
 	list_remove(&p->member);
 	list_append(&g->members, &p->member);
 }
@@ -366,7 +377,6 @@ static bool work_laggard(struct daemon *d, struct peer *p)
 static void set_aside(struct group *g, struct peer *p)
 {
 	rib_cursor_open_at(&p->cursor, &g->cursor);
-	p->joined_seq = 0;
 	list_remove(&p->member);
 	list_append(&g->laggards, &p->member);
 }

@@ -80,7 +80,7 @@ struct peer {
 	struct group *group;
 	struct list member;        /* in group->members or group->laggards */
 	struct rib_cursor cursor;  /* a laggard's own place in the journal */
-	uint64_t joined_seq;       /* entries changed up to here were never sent to it before */
+	struct rib_cursor news;    /* as a laggard: up to here nothing was ever sent to it before; not open: anything may have been */
 
 	struct {
 		uint64_t updates_in, updates_out, messages_in, messages_out;
