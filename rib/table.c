@@ -28,6 +28,7 @@ struct rib {
 	struct nexthop_table *nexthops;   /* borrowed; NULL: not tracked */
 	uint64_t reviewed, reviewing;     /* generations of it: all decided by, and being decided by */
 	uint32_t review_at, review_left;  /* positions; a round starts anew where it stands */
+	uint32_t review_limit;            /* the table's as the round knows it */
 };
 
 static struct rib_entry *entry(const struct rib *r, uint32_t at)
@@ -600,8 +601,10 @@ bool rib_review(struct rib *r, unsigned budget)
 		return false;
 	if (r->nexthops->generation != r->reviewing) {
 		r->reviewing = r->nexthops->generation;
-		r->review_left = r->limit;
+		r->review_left = r->review_limit = r->limit;
 	}
+	r->review_left += r->limit - r->review_limit; /* what came meanwhile lies in the way, and makes it longer */
+	r->review_limit = r->limit;
 	for (unsigned spent = 0; r->review_left; r->review_left--) {
 		if (spent >= budget)
 			return true;

@@ -369,6 +369,32 @@ START_TEST(events_concern_few)
 }
 END_TEST
 
+/* A round that began in the middle, and prefixes that came before it reached the end of the table: it gets around all the
+ * same. (A link flapped while routes came in, and some of the old ones stayed unusable.) */
+START_TEST(a_table_that_grows_is_reviewed_to_the_end)
+{
+	enum { BEFORE = 20, AFTER = 30, BUDGET = 50 };
+	for (unsigned i = 0; i < BEFORE; i++) {
+		struct prefix p = prefix_of(i);
+		rib_announce(rib, sources[3], &p, sets[3], now);
+	}
+	for (unsigned round = 0; round < 2; round++) {
+		set_world(3, round ? NEXTHOP_DIRECT : NEXTHOP_NO_ROUTE, 0);
+		nexthop_doubt_all(&nexthops);
+		nexthop_work(&nexthops);
+		ck_assert(rib_review(rib, BUDGET));
+	}
+	for (unsigned i = BEFORE; i < AFTER; i++) {
+		struct prefix p = prefix_of(i);
+		rib_announce(rib, sources[3], &p, sets[3], now);
+	}
+	while (rib_review(rib, BUDGET))
+		;
+	for (unsigned i = 0; i < AFTER; i++)
+		ck_assert_msg(best_of(i) != NULL, "prefix %u was passed by", i);
+}
+END_TEST
+
 /* More events than one walk takes: each finds its next hop, none finds another, and nothing is settled in between. */
 START_TEST(many_events_concern_few)
 {
@@ -535,6 +561,7 @@ int main(void)
 	TCase *t = tcase_create("next hops");
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, unreachable_is_no_path_and_comes_back);
+	tcase_add_test(t, a_table_that_grows_is_reviewed_to_the_end);
 	tcase_add_test(t, the_reachable_one_wins);
 	tcase_add_test(t, metric_in_every_order);
 	tcase_add_test(t, another_gateway_is_told_to_the_kernel_only);
