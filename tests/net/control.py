@@ -27,3 +27,7 @@ class Control:
     def path(self, prefix):
         """The path to exactly this prefix; None: there is none."""
         return next((row for row in self.ask("show-routes", prefix) if row["prefix"] == prefix), None)
+
+    def close(self):
+        self.file.close()
+        self.sock.close()
