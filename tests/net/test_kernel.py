@@ -140,6 +140,22 @@ def test_a_foreign_route_at_our_place(wire):
     assert switch.established()
 
 
+def test_refusals_amid_many(wire):
+    """Many routes are written at once and only the last of them is acknowledged: each that is refused is told, and no other."""
+    prefixes = [f"10.244.{i}.{4 * j}/30" for i in range(2, 10) for j in range(50)]
+    theirs = {prefixes[i] for i in (0, 1, 150, 398, 399)}
+    switch = wire.switch(announce=prefixes)
+    for prefix in theirs:
+        wire.node.ip("route", "add", prefix, "via", "10.0.0.2", "proto", "static", "metric", "32")
+    switch.start()
+    node = wire.underlayd().start()
+    ours = set(prefixes) - theirs
+    wait_until(lambda: set(wire.node.our_routes()) - {POD} == ours, 20, "all routes but the refused are there",
+               lambda: len(wire.node.our_routes()))
+    wait_until(lambda: {r["prefix"] for r in node.routes() if r["kernel"] not in ("installed", "pending")} == theirs, 10,
+               "the refused are known", lambda: {r["kernel"] for r in node.routes()})
+
+
 def test_uplink_down_and_up(wire):
     """The kernel drops routes of a link that goes down; they are there again when the link is."""
     wire.switch(announce=[OTHER]).start()
