@@ -122,6 +122,36 @@ void bgp_attr_put(struct writer *w, uint8_t flags, uint8_t code, const void *val
 	writer_bytes(w, value, len);
 }
 
+struct addr bgp_attrs_next_hop(const struct bgp_attrs *a)
+{
+	return a->next_hop;
+}
+
+bool bgp_attrs_has_next_hop(const struct bgp_attrs *a)
+{
+	return !addr_is_zero(&a->next_hop);
+}
+
+uint32_t bgp_attrs_otc(const struct bgp_attrs *a)
+{
+	return a->otc;
+}
+
+uint32_t bgp_attrs_originator_id(const struct bgp_attrs *a)
+{
+	return a->originator_id;
+}
+
+unsigned bgp_attrs_cluster_count(const struct bgp_attrs *a)
+{
+	return a->cluster_count;
+}
+
+uint64_t bgp_attrs_link_bandwidth(const struct bgp_attrs *a)
+{
+	return a->link_bandwidth;
+}
+
 unsigned bgp_attrs_count_as(const struct bgp_attrs *a, uint32_t asn)
 {
 	struct cursor c = cursor_of(a->wire + a->as_path_at, a->as_path_len);

@@ -90,6 +90,14 @@ struct bgp_attrs *bgp_attrs_local(struct bgp_attr_table *t);
 struct bgp_attrs *bgp_attrs_ref(struct bgp_attrs *a);
 void bgp_attrs_unref(struct bgp_attrs *a); /* NULL is fine */
 
+/* What is asked for seldom is read in the wire form. */
+struct addr bgp_attrs_next_hop(const struct bgp_attrs *a); /* of NEXT_HOP or MP_REACH_NLRI; zero: ours, or none where it is discarded */
+bool bgp_attrs_has_next_hop(const struct bgp_attrs *a);    /* it is not zero */
+uint32_t bgp_attrs_otc(const struct bgp_attrs *a);         /* ONLY_TO_CUSTOMER, RFC 9234; 0: not there */
+uint32_t bgp_attrs_originator_id(const struct bgp_attrs *a); /* 0: not there */
+unsigned bgp_attrs_cluster_count(const struct bgp_attrs *a);
+uint64_t bgp_attrs_link_bandwidth(const struct bgp_attrs *a); /* bytes a second, as its extended community says; 0: it has none */
+
 /* How often asn stands in the path (loop check, RFC 4271 section 9.1.2). */
 unsigned bgp_attrs_count_as(const struct bgp_attrs *a, uint32_t asn);
 /* Has the route been reflected by this cluster (RFC 4456 section 8)? */

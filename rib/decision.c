@@ -19,38 +19,38 @@ struct rule {
 
 static uint64_t not_local(const struct rib_path *p)
 {
-	return p->source->kind != RIB_SOURCE_LOCAL;
+	return rib_path_source(p)->kind != RIB_SOURCE_LOCAL;
 }
 
 static uint64_t low_weight(const struct rib_path *p)
 {
-	return UINT16_MAX - p->attrs->weight;
+	return UINT16_MAX - rib_path_attrs(p)->weight;
 }
 
 static uint64_t low_preference(const struct rib_path *p)
 {
-	return UINT32_MAX - p->attrs->local_pref;
+	return UINT32_MAX - rib_path_attrs(p)->local_pref;
 }
 
 static uint64_t path_length(const struct rib_path *p)
 {
-	return p->attrs->as_count;
+	return rib_path_attrs(p)->as_count;
 }
 
 static uint64_t origin(const struct rib_path *p)
 {
-	return p->attrs->origin;
+	return rib_path_attrs(p)->origin;
 }
 
 /* Only among paths through the same neighbouring AS; that is why it cannot be a number. */
 static bool lower_med(const struct rib_path *a, const struct rib_path *b)
 {
-	return a->attrs->first_as == b->attrs->first_as && a->attrs->med < b->attrs->med;
+	return rib_path_attrs(a)->first_as == rib_path_attrs(b)->first_as && rib_path_attrs(a)->med < rib_path_attrs(b)->med;
 }
 
 static uint64_t internal(const struct rib_path *p)
 {
-	return p->source->ibgp;
+	return rib_path_source(p)->ibgp;
 }
 
 static uint64_t next_hop_metric(const struct rib_path *p)
@@ -62,28 +62,28 @@ static uint64_t next_hop_metric(const struct rib_path *p)
  * traffic over. In seconds of the path's own time, not in the order of arrival. */
 static uint64_t youth(const struct rib_path *p)
 {
-	return p->source->ibgp ? 0 : p->since_s;
+	return rib_path_source(p)->ibgp ? 0 : p->since_s;
 }
 
 static uint64_t originator(const struct rib_path *p)
 {
-	return p->attrs->has_originator ? p->attrs->originator_id : p->source->router_id;
+	return rib_path_attrs(p)->has_originator ? bgp_attrs_originator_id(rib_path_attrs(p)) : rib_path_source(p)->router_id;
 }
 
 static uint64_t cluster_length(const struct rib_path *p)
 {
-	return p->attrs->cluster_count;
+	return bgp_attrs_cluster_count(rib_path_attrs(p));
 }
 
 static bool lower_address(const struct rib_path *a, const struct rib_path *b)
 {
-	return addr_cmp(&a->source->addr, &b->source->addr) < 0;
+	return addr_cmp(&rib_path_source(a)->addr, &rib_path_source(b)->addr) < 0;
 }
 
 /* A session that came back may stand beside what is left of its former life. */
 static uint64_t former_life(const struct rib_path *p)
 {
-	return UINT32_MAX - p->source->id;
+	return UINT32_MAX - rib_path_source(p)->id;
 }
 
 /* Of several paths from one session, RFC 7911. */
@@ -106,24 +106,24 @@ static void say_own(const struct rib_path *p, char buf[VALUE_MAX])
 
 static void say_weight(const struct rib_path *p, char buf[VALUE_MAX])
 {
-	number(p->attrs->weight, buf);
+	number(rib_path_attrs(p)->weight, buf);
 }
 
 static void say_preference(const struct rib_path *p, char buf[VALUE_MAX])
 {
-	number(p->attrs->local_pref, buf);
+	number(rib_path_attrs(p)->local_pref, buf);
 }
 
 static void say_origin(const struct rib_path *p, char buf[VALUE_MAX])
 {
 	static const char *const names[] = {
 		[BGP_ORIGIN_IGP] = "IGP", [BGP_ORIGIN_EGP] = "EGP", [BGP_ORIGIN_INCOMPLETE] = "incomplete"};
-	snprintf(buf, VALUE_MAX, "%s", names[p->attrs->origin]);
+	snprintf(buf, VALUE_MAX, "%s", names[rib_path_attrs(p)->origin]);
 }
 
 static void say_med(const struct rib_path *p, char buf[VALUE_MAX])
 {
-	number(p->attrs->med, buf);
+	number(rib_path_attrs(p)->med, buf);
 }
 
 static void say_internal(const struct rib_path *p, char buf[VALUE_MAX])
@@ -144,12 +144,12 @@ static void say_router_id(const struct rib_path *p, char buf[VALUE_MAX])
 
 static void say_address(const struct rib_path *p, char buf[VALUE_MAX])
 {
-	addr_format(&p->source->addr, buf);
+	addr_format(&rib_path_source(p)->addr, buf);
 }
 
 static void say_life(const struct rib_path *p, char buf[VALUE_MAX])
 {
-	number(p->source->id, buf);
+	number(rib_path_source(p)->id, buf);
 }
 
 /* --- the rules */

@@ -114,14 +114,14 @@ static struct route_nexthop hop(const struct addr *gateway, uint32_t ifindex, ui
 static unsigned add_path(struct route_nexthop *at, unsigned n, const struct rib *r, const struct rib_path *p, uint16_t weight)
 {
 	const struct nexthop *nh = rib_next_hop(r, p);
-	const struct addr *next_hop = &p->attrs->next_hop;
+	const struct addr next_hop = bgp_attrs_next_hop(rib_path_attrs(p));
 	if (!nh || nh->state == NEXTHOP_DIRECT || !nh->via) {
-		at[n++] = hop(next_hop, p->source->ifindex, weight);
+		at[n++] = hop(&next_hop, rib_path_source(p)->ifindex, weight);
 		return n;
 	}
 	for (unsigned i = 0; i < nh->via->count && n < ROUTE_NEXTHOPS_MAX; i++) {
 		const struct route_nexthop *via = &nh->via->at[i];
-		at[n++] = hop(addr_is_zero(&via->gateway) ? next_hop : &via->gateway, via->ifindex, weight);
+		at[n++] = hop(addr_is_zero(&via->gateway) ? &next_hop : &via->gateway, via->ifindex, weight);
 	}
 	return n;
 }
@@ -174,13 +174,13 @@ struct nhset *nhset_choose(struct nhset_table *t, const struct rib *r, struct ri
 	unsigned paths = 0, n = 0;
 	if (!best)
 		return NULL;
-	if (addr_is_zero(&best->attrs->next_hop)) /* our own, or to be discarded */
+	if (!bgp_attrs_has_next_hop(rib_path_attrs(best))) /* our own, or to be discarded */
 		return intern(t, NULL, 0);
 	for (const struct rib_path *p = best; p && paths < ROUTE_NEXTHOPS_MAX; p = rib_path_next(r, p)) {
-		if (!(p->flags & RIB_PATH_USED) || addr_is_zero(&p->attrs->next_hop))
+		if (!(p->flags & RIB_PATH_USED) || !bgp_attrs_has_next_hop(rib_path_attrs(p)))
 			continue;
 		used[paths] = p;
-		bandwidth[paths++] = p->attrs->link_bandwidth;
+		bandwidth[paths++] = bgp_attrs_link_bandwidth(rib_path_attrs(p));
 	}
 	nhset_share_out(bandwidth, paths, weights);
 	for (unsigned i = 0; i < paths && n < ROUTE_NEXTHOPS_MAX; i++)

@@ -41,16 +41,16 @@ const char *rib_export_refusal(enum rib_export policy, enum rib_audience to, con
 		return "export is none";
 	if (!p)
 		return "there is no path to tell";
-	if (p->source->kind == RIB_SOURCE_LOCAL)
+	if (rib_path_source(p)->kind == RIB_SOURCE_LOCAL)
 		return NULL;
 	if (policy == RIB_EXPORT_PODS)
 		return "export is pods: our own pod CIDRs only";
-	if (p->attrs->no_advertise)
+	if (rib_path_attrs(p)->no_advertise)
 		return "the route says no-advertise";
 	if (to == RIB_TO_EXTERNAL) /* RFC 1997: NO_EXPORT stays inside */
-		return p->attrs->no_export ? "the route says no-export, and the peer is external" : NULL;
+		return rib_path_attrs(p)->no_export ? "the route says no-export, and the peer is external" : NULL;
 	/* RFC 4271 section 9.2: what came from inside is not told inside, but to and from clients: RFC 4456 section 6 */
-	if (!p->source->ibgp || p->source->client || to == RIB_TO_CLIENT)
+	if (!rib_path_source(p)->ibgp || rib_path_source(p)->client || to == RIB_TO_CLIENT)
 		return NULL;
 	return "an internal route, and the peer is internal: that takes a route reflector";
 }

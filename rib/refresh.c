@@ -32,7 +32,7 @@ static unsigned age(const struct rib_refresh *x, const struct rib_path *p)
 static struct rib_path *find_old(const struct rib *r, const struct rib_refresh *x, const struct rib_source *s, struct rib_entry *e)
 {
 	for (struct rib_path *p = rib_path_first(e); p; p = rib_path_next(r, p))
-		if (p->source == s && age(x, p) > x->keep)
+		if (rib_path_source(p) == s && age(x, p) > x->keep)
 			return p;
 	return NULL;
 }
@@ -44,8 +44,9 @@ static unsigned sweep_entry(struct rib *r, struct rib_source *s, const struct ri
 	unsigned cost = LOOK_COST;
 	struct rib_entry *e = rib_entry_at(r, at);
 	struct rib_path *p;
-	while (e && family_of(&e->prefix) == f && (p = find_old(r, x, s, e)) != NULL) {
-		rib_withdraw_path(r, s, &e->prefix, p->path_id);
+	struct prefix prefix = e ? rib_entry_prefix(e) : (struct prefix){{{0}}, 0};
+	while (e && family_of(&prefix) == f && (p = find_old(r, x, s, e)) != NULL) {
+		rib_withdraw_path(r, s, &prefix, p->path_id);
 		cost += WITHDRAW_COST;
 		e = rib_entry_at(r, at);
 	}

@@ -106,9 +106,9 @@ static bool match_origin_as(const struct rib_rule *r, const struct view *v)
 
 static bool match_next_hop(const struct rib_rule *r, const struct view *v)
 {
-	for (size_t i = 0; i < r->next_hop_count; i++)
-		if (!addr_is_zero(&v->attrs->next_hop) && same_family(&r->next_hops[i], &v->attrs->next_hop) &&
-		    prefix_has_addr(&r->next_hops[i], &v->attrs->next_hop))
+	const struct addr next_hop = r->next_hop_count ? bgp_attrs_next_hop(v->attrs) : (struct addr){{0}};
+	for (size_t i = 0; i < r->next_hop_count && !addr_is_zero(&next_hop); i++)
+		if (same_family(&r->next_hops[i], &next_hop) && prefix_has_addr(&r->next_hops[i], &next_hop))
 			return true;
 	return r->next_hop_count == 0;
 }

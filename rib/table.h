@@ -72,6 +72,16 @@ struct rib_path {
 	uint8_t metric;          /* of its next hop when the decision was made, see nexthop_metric() */
 };
 
+/* Of a path that is in an entry. */
+static inline struct bgp_attrs *rib_path_attrs(const struct rib_path *p)
+{
+	return p->attrs;
+}
+static inline struct rib_source *rib_path_source(const struct rib_path *p)
+{
+	return p->source;
+}
+
 enum rib_entry_flag {
 	RIB_ENTRY_BEST_CHANGED = 1, /* since the slowest cursor passed */
 	RIB_ENTRY_SOURCE_CHANGED = 2,
@@ -89,6 +99,11 @@ struct rib_entry {
 	uint64_t sent;        /* bit per update group: it was told of this prefix */
 	struct rib_path path; /* the best one where there is one: rib_best() */
 };
+
+static inline struct prefix rib_entry_prefix(const struct rib_entry *e)
+{
+	return e->prefix;
+}
 
 /* multipath: how many equally good paths to a prefix are used, 1 and more. */
 struct rib *rib_new(unsigned multipath);

@@ -233,7 +233,7 @@ static bool same_speaker(const struct daemon *d, const struct conf *next)
 
 static bool keeps(const struct daemon *d, const struct peer *peer, const struct prefix *prefix, const struct rib_path *p)
 {
-	bool discarded = addr_is_zero(&p->attrs->next_hop);
+	bool discarded = !bgp_attrs_has_next_hop(rib_path_attrs(p));
 	return rib_import_keeps(peer->import, peer->import_rules, &d->imports, prefix) &&
 	       (!discarded || rib_import_may_discard(&d->imports, prefix));
 }
@@ -246,12 +246,12 @@ static bool refilter(struct daemon *d)
 		struct rib_entry *e = rib_entry_at(d->rib, at);
 		struct rib_path *p = e ? &e->path : NULL;
 		while (p) {
-			const struct peer *peer = p->source->owner;
-			bool refused = peer && !keeps(d, peer, &e->prefix, p);
-			struct rib_source *source = p->source;
+			struct rib_source *source = rib_path_source(p);
+			const struct prefix prefix = rib_entry_prefix(e);
+			bool refused = source->owner && !keeps(d, source->owner, &prefix, p);
 			p = rib_path_next(d->rib, p);
 			if (refused) {
-				any |= rib_withdraw_all(d->rib, source, &e->prefix);
+				any |= rib_withdraw_all(d->rib, source, &prefix);
 				e = rib_entry_at(d->rib, at); /* the paths moved: from the start */
 				p = e ? &e->path : NULL;
 			}

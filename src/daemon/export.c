@@ -204,14 +204,14 @@ static bool must_withdraw(const struct batch *b, const struct rib_entry *e)
 }
 
 /* The group's rules for a path of e; fills in what they make of it. */
-static bool run_rules(struct batch *b, const struct rib_entry *e, const struct rib_path *p, struct item *i)
+static bool run_rules(struct batch *b, const struct rib_path *p, struct item *i)
 {
-	const struct rib_source *source = p->source;
+	const struct rib_source *source = rib_path_source(p);
 	const struct peer *from = source->owner;
-	const struct rib_policy_subject s = {&e->prefix, source->kind, from ? peer_policy_name(from) : NULL};
+	const struct rib_policy_subject s = {&i->prefix, source->kind, from ? peer_policy_name(from) : NULL};
 	struct rib_policy_trace trace;
 	struct bgp_attrs *made;
-	if (rib_policy_run_cached(b->group->rules, &b->cache, &s, p->attrs, &made, &trace) == RIB_REJECT)
+	if (rib_policy_run_cached(b->group->rules, &b->cache, &s, i->attrs, &made, &trace) == RIB_REJECT)
 		return false;
 	i->attrs = i->made = bgp_attrs_ref(made);
 	i->med_set = trace.med_set;
@@ -222,20 +222,21 @@ static bool run_rules(struct batch *b, const struct rib_entry *e, const struct r
 /* May the path be told, whatever a written policy says? In a group of several peers, who brought it is left out later. */
 static bool may_be_told(const struct group *g, const struct rib_path *p)
 {
-	return rib_export_accepts(g->policy, g->to, p) && !(g->keeps_back && p->attrs->otc) &&
-	       !(g->alone && p->source->owner == g->alone);
+	return rib_export_accepts(g->policy, g->to, p) && !(g->keeps_back && bgp_attrs_otc(rib_path_attrs(p))) &&
+	       !(g->alone && rib_path_source(p)->owner == g->alone);
 }
 
 /* Makes *i what is said of such a path; false: the policy refuses it. */
 static bool make_item(struct batch *b, const struct rib_entry *e, const struct rib_path *p, struct item *i)
 {
 	const struct group *g = b->group;
-	*i = (struct item){.attrs = p->attrs,
-			   .prefix = e->prefix,
-			   .from = p->source->owner,
+	const struct rib_source *source = rib_path_source(p);
+	*i = (struct item){.attrs = rib_path_attrs(p),
+			   .prefix = rib_entry_prefix(e),
+			   .from = source->owner,
 			   .from_had_other = e->flags & RIB_ENTRY_SOURCE_CHANGED,
-			   .originator = g->words.ibgp && p->source->ibgp ? p->source->router_id : 0};
-	return g->policy != RIB_EXPORT_WRITTEN || run_rules(b, e, p, i);
+			   .originator = g->words.ibgp && source->ibgp ? source->router_id : 0};
+	return g->policy != RIB_EXPORT_WRITTEN || run_rules(b, p, i);
 }
 
 /* The item behind the last one is one of the batch. */
@@ -265,7 +266,7 @@ static void add_best(struct batch *b, struct rib_entry *e)
 		return;
 	}
 	if (must_withdraw(b, e)) {
-		*i = (struct item){.prefix = e->prefix};
+		*i = (struct item){.prefix = rib_entry_prefix(e)};
 		take_item(b);
 	}
 	forget_sent(b, e);
@@ -288,7 +289,7 @@ static void add_several(struct batch *b, struct rib_entry *e, uint8_t places)
 		take_item(b);
 	}
 	for (uint32_t place = used + 1; may_have && place <= places; place++) {
-		b->items[b->count] = (struct item){.prefix = e->prefix, .path_id = place};
+		b->items[b->count] = (struct item){.prefix = rib_entry_prefix(e), .path_id = place};
 		take_item(b);
 	}
 	if (used)
@@ -299,7 +300,8 @@ static void add_several(struct batch *b, struct rib_entry *e, uint8_t places)
 
 static void add_entry(struct batch *b, struct rib_entry *e)
 {
-	enum bgp_family family = bgp_family_of_prefix(&e->prefix);
+	const struct prefix prefix = rib_entry_prefix(e);
+	enum bgp_family family = bgp_family_of_prefix(&prefix);
 	if (!b->group->families[family])
 		return;
 	if (b->group->paths[family])
@@ -416,7 +418,7 @@ static size_t own_let_out(const struct group *g, const struct peer *p)
 	size_t n = 0;
 	for (uint32_t at = 1; p->source && p->source->best && at <= rib_entry_limit(p->daemon->rib); at++) {
 		const struct rib_entry *e = rib_entry_at(p->daemon->rib, at);
-		n += e && e->path.source == p->source && e->sent & g->bit;
+		n += e && rib_path_source(&e->path) == p->source && e->sent & g->bit;
 	}
 	return n;
 }

@@ -10,7 +10,8 @@
 
 static const char *why_family_not(const struct peer *p, const struct rib_entry *e)
 {
-	enum bgp_family f = bgp_family_of_prefix(&e->prefix);
+	const struct prefix prefix = rib_entry_prefix(e);
+	enum bgp_family f = bgp_family_of_prefix(&prefix);
 	if (p->group->families[f])
 		return NULL;
 	return p->families[f] ? "we have no address of its family to offer as next hop there"
@@ -20,10 +21,12 @@ static const char *why_family_not(const struct peer *p, const struct rib_entry *
 static const char *why_rules_not(const struct peer *p, const struct rib_entry *e, const struct rib_path *path, char *buf,
 				 size_t cap)
 {
-	const struct peer *from = path->source->owner;
-	const struct rib_policy_subject s = {&e->prefix, path->source->kind, from ? peer_policy_name(from) : NULL};
+	const struct rib_source *source = rib_path_source(path);
+	const struct peer *from = source->owner;
+	const struct prefix prefix = rib_entry_prefix(e);
+	const struct rib_policy_subject s = {&prefix, source->kind, from ? peer_policy_name(from) : NULL};
 	const struct rib_policy *rules = p->group->rules;
-	struct bgp_attrs *attrs = bgp_attrs_ref(path->attrs);
+	struct bgp_attrs *attrs = bgp_attrs_ref(rib_path_attrs(path));
 	struct rib_policy_trace trace;
 	enum rib_verdict verdict = rib_policy_run(rules, &s, &attrs, &trace);
 	bgp_attrs_unref(attrs);
@@ -40,10 +43,10 @@ static const char *why_rules_not(const struct peer *p, const struct rib_entry *e
 static const char *why_path_not(const struct peer *p, const struct rib_entry *e, const struct rib_path *path, char *buf, size_t cap)
 {
 	const struct group *g = p->group;
-	if (path && path->source->owner == p)
+	if (path && rib_path_source(path)->owner == p)
 		return "the route is from there";
 	const char *why = rib_export_refusal(g->policy, g->to, path);
-	if (!why && g->keeps_back && path->attrs->otc)
+	if (!why && g->keeps_back && bgp_attrs_otc(rib_path_attrs(path)))
 		why = "the route is for customers only";
 	if (!why && g->policy == RIB_EXPORT_WRITTEN)
 		why = why_rules_not(p, e, path, buf, cap);
@@ -69,5 +72,6 @@ const char *export_why_not(const struct peer *p, struct rib_entry *e, char *buf,
 	if (why)
 		return why;
 	why = why_path_not(p, e, rib_best(e), buf, cap);
-	return why && p->group->paths[bgp_family_of_prefix(&e->prefix)] && gets_another(p, e) ? NULL : why;
+	const struct prefix prefix = rib_entry_prefix(e);
+	return why && p->group->paths[bgp_family_of_prefix(&prefix)] && gets_another(p, e) ? NULL : why;
 }

@@ -104,7 +104,8 @@ static bool feed(struct fib_writer *w)
 	struct rib_entry *e;
 	for (unsigned n = 0; n < FEED && (e = rib_cursor_next(&w->cursor)); n++) {
 		struct nhset *s = nhset_choose(&w->daemon->nhsets, w->daemon->rib, e);
-		fib_want(&w->fib, &e->prefix, s);
+		const struct prefix prefix = rib_entry_prefix(e);
+		fib_want(&w->fib, &prefix, s);
 		nhset_unref(s);
 	}
 	return !rib_cursor_at_end(&w->cursor);

@@ -52,7 +52,7 @@ static bool stands_alone(const struct daemon *d, const struct prefix *p)
 	if (!e || !rib_best(e))
 		return false;
 	for (const struct rib_path *path = rib_path_first(e); path; path = rib_path_next(d->rib, path))
-		if (!path->source->single_hop)
+		if (!rib_path_source(path)->single_hop)
 			return false;
 	return true;
 }

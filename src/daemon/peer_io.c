@@ -179,11 +179,12 @@ static unsigned own_as_count(const struct peer *p, const struct bgp_attrs *a)
  * next hop), RFC 4456 section 8 (our own router ID as originator, our own cluster). */
 static bool leads_back(const struct peer *p, const struct bgp_attrs *a)
 {
-	bool our_address = addr_eq(&a->next_hop, &p->local_address);
+	const struct addr next_hop = bgp_attrs_next_hop(a);
+	bool our_address = addr_eq(&next_hop, &p->local_address);
 	for (unsigned f = 0; f < BGP_FAMILIES; f++)
-		our_address |= addr_eq(&a->next_hop, &p->local_next_hop[f]);
+		our_address |= addr_eq(&next_hop, &p->local_next_hop[f]);
 	return own_as_count(p, a) > p->ways.allow_own_as || our_address ||
-	       (a->has_originator && a->originator_id == p->session.params.router_id) ||
+	       (a->has_originator && bgp_attrs_originator_id(a) == p->session.params.router_id) ||
 	       (p->daemon->reflects && bgp_attrs_in_cluster(a, p->daemon->cluster_id));
 }
 
@@ -192,16 +193,16 @@ static bool leads_back(const struct peer *p, const struct bgp_attrs *a)
 static struct bgp_attrs *marked(const struct peer *p, struct bgp_attrs *a)
 {
 	const struct bgp_attr_edit mark = {.otc = bgp_otc_on_import(p->role, p->remote_asn)};
-	return mark.otc && !a->otc ? bgp_attrs_edit(a, &mark) : bgp_attrs_ref(a);
+	return mark.otc && !bgp_attrs_otc(a) ? bgp_attrs_edit(a, &mark) : bgp_attrs_ref(a);
 }
 
 /* Have routes with this set leaked to the peer? */
 static bool is_leak(struct peer *p, const struct bgp_attrs *a)
 {
-	if (!bgp_otc_is_leak(p->role, a->otc, p->remote_asn))
+	if (!bgp_otc_is_leak(p->role, bgp_attrs_otc(a), p->remote_asn))
 		return false;
 	log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "leaked routes refused: AS %u meant them for customers only "
-		   "(ONLY_TO_CUSTOMER), and we are the peer's %s", a->otc, bgp_role_name(p->role));
+		   "(ONLY_TO_CUSTOMER), and we are the peer's %s", bgp_attrs_otc(a), bgp_role_name(p->role));
 	return true;
 }
 

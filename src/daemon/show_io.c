@@ -457,7 +457,8 @@ static struct json_object *show_peers(struct show *s)
 static void put_kernel(const struct daemon *d, struct json_object *row, const struct rib_entry *e, const struct rib_path *p)
 {
 	char text[TEXT];
-	const struct fib_entry *f = d->fib && p->flags & RIB_PATH_USED ? fib_find(fib_writer_fib(d->fib), &e->prefix) : NULL;
+	const struct prefix prefix = rib_entry_prefix(e);
+	const struct fib_entry *f = d->fib && p->flags & RIB_PATH_USED ? fib_find(fib_writer_fib(d->fib), &prefix) : NULL;
 	if (!f) {
 		put(row, "kernel", p->metric == NEXTHOP_METRIC_UNREACHABLE ? "next hop unreachable" : "-");
 		return;
@@ -487,35 +488,39 @@ static void put_bandwidth(struct json_object *row, uint64_t bandwidth)
 /* 0 is an identifier like others where the session has them. */
 static bool has_path_id(const struct rib_entry *e, const struct rib_path *p)
 {
-	const struct peer *peer = p->source->owner;
-	return p->path_id || (peer && peer->session.add_path_in[bgp_family_of_prefix(&e->prefix)]);
+	const struct peer *peer = rib_path_source(p)->owner;
+	const struct prefix prefix = rib_entry_prefix(e);
+	return p->path_id || (peer && peer->session.add_path_in[bgp_family_of_prefix(&prefix)]);
 }
 
 static struct json_object *path_row(const struct daemon *d, const struct rib_entry *e, const struct rib_path *p)
 {
 	static const char *const origins[] = {"IGP", "EGP", "?"};
-	char text[1024], prefix[PREFIX_TEXT_MAX];
+	char text[1024];
 	struct json_object *row = json_object_new_object();
-	put(row, "prefix", prefix_format(&e->prefix, prefix));
+	const struct bgp_attrs *attrs = rib_path_attrs(p);
+	const struct prefix prefix = rib_entry_prefix(e);
+	const struct addr next_hop = bgp_attrs_next_hop(attrs);
+	put(row, "prefix", prefix_format(&prefix, text));
 	put(row, "mark", p->flags & RIB_PATH_BEST ? "*" : p->flags & RIB_PATH_USED ? "+" : "");
 	json_object_object_add(row, "best", json_object_new_boolean(p->flags & RIB_PATH_BEST));
-	put(row, "next_hop", addr_is_zero(&p->attrs->next_hop) ? "blackhole" : hop_text(&p->attrs->next_hop, p->source->ifindex, text));
+	put(row, "next_hop", addr_is_zero(&next_hop) ? "blackhole" : hop_text(&next_hop, rib_path_source(p)->ifindex, text));
 	put(row, "source", source_name(p));
 	if (has_path_id(e, p))
 		put_number(row, "path_id", p->path_id);
-	put(row, "as_path", bgp_attrs_path_text(p->attrs, text, sizeof text));
-	put(row, "origin", origins[p->attrs->origin]);
-	if (p->attrs->weight)
-		put_number(row, "weight", p->attrs->weight);
-	put_number(row, "local_pref", p->attrs->local_pref);
-	put(row, "communities", bgp_attrs_communities_text(p->attrs, text, sizeof text));
-	if (p->attrs->has_med)
-		put_number(row, "med", p->attrs->med);
-	if (p->attrs->otc)
-		put_number(row, "otc", p->attrs->otc);
-	put_bandwidth(row, p->attrs->link_bandwidth);
-	if (p->attrs->has_originator)
-		put(row, "originator_id", router_id_text(p->attrs->originator_id, text));
+	put(row, "as_path", bgp_attrs_path_text(attrs, text, sizeof text));
+	put(row, "origin", origins[attrs->origin]);
+	if (attrs->weight)
+		put_number(row, "weight", attrs->weight);
+	put_number(row, "local_pref", attrs->local_pref);
+	put(row, "communities", bgp_attrs_communities_text(attrs, text, sizeof text));
+	if (attrs->has_med)
+		put_number(row, "med", attrs->med);
+	if (bgp_attrs_otc(attrs))
+		put_number(row, "otc", bgp_attrs_otc(attrs));
+	put_bandwidth(row, bgp_attrs_link_bandwidth(attrs));
+	if (attrs->has_originator)
+		put(row, "originator_id", router_id_text(bgp_attrs_originator_id(attrs), text));
 	put(row, "lost_by", p->flags & RIB_PATH_BEST ? NULL : rib_decision_rule(p->lost_by));
 	put_kernel(d, row, e, p);
 	put(row, "age", duration(clock_now().ms - (int64_t)p->since_s * 1000, text, sizeof text));
@@ -535,6 +540,12 @@ static struct json_object *next_path(struct show *s, const struct rib_entry *e)
 	return NULL;
 }
 
+static bool is_within(const struct rib_entry *e, const struct prefix *within)
+{
+	const struct prefix prefix = rib_entry_prefix(e);
+	return !within || prefix_covers(within, &prefix);
+}
+
 static struct json_object *routes_inside(struct show *s, const struct prefix *within)
 {
 	enum { LOOKS_A_TURN = 20000 };
@@ -550,7 +561,7 @@ static struct json_object *routes_inside(struct show *s, const struct prefix *wi
 		if (at > rib_entry_limit(r))
 			return NULL;
 		struct rib_entry *e = rib_entry_at(r, at);
-		struct json_object *row = e && (!within || prefix_covers(within, &e->prefix)) ? next_path(s, e) : NULL;
+		struct json_object *row = e && is_within(e, within) ? next_path(s, e) : NULL;
 		if (row)
 			return row;
 		s->at = (uint64_t)(at + 1) << 32;

@@ -60,10 +60,11 @@ static void communities_text(const struct bgp_attrs *a, char buf[TEXT])
 
 static void next_hop_text(const struct bgp_attrs *a, char buf[TEXT])
 {
-	if (addr_is_zero(&a->next_hop))
+	const struct addr next_hop = bgp_attrs_next_hop(a);
+	if (addr_is_zero(&next_hop))
 		snprintf(buf, TEXT, "self");
 	else
-		addr_format(&a->next_hop, buf);
+		addr_format(&next_hop, buf);
 }
 
 static const struct {
@@ -154,10 +155,11 @@ static void put_note(struct json_object *row, const struct daemon *d, const stru
 static void find_route(struct daemon *d, struct trial *t)
 {
 	const struct rib_entry *e = rib_find(d->rib, &t->prefix);
-	const struct peer *from = e ? e->path.source->owner : NULL;
+	const struct rib_source *source = e ? rib_path_source(&e->path) : d->local;
+	const struct peer *from = source->owner;
 	t->made_up = !e;
-	t->before = e ? bgp_attrs_ref(e->path.attrs) : bgp_attrs_local(&d->attrs);
-	t->subject = (struct rib_policy_subject){&t->prefix, e ? e->path.source->kind : RIB_SOURCE_LOCAL, from ? peer_policy_name(from) : NULL};
+	t->before = e ? bgp_attrs_ref(rib_path_attrs(&e->path)) : bgp_attrs_local(&d->attrs);
+	t->subject = (struct rib_policy_subject){&t->prefix, source->kind, from ? peer_policy_name(from) : NULL};
 }
 
 /* False: a word is wrong, and t->before is not there. */

@@ -49,6 +49,6 @@ static inline const char *hop_text(const struct addr *a, uint32_t ifindex, char 
 
 static inline const char *source_name(const struct rib_path *p)
 {
-	const struct peer *peer = p->source->owner;
-	return p->source->kind == RIB_SOURCE_LOCAL ? "local" : peer ? peer->name : "(gone)";
+	const struct peer *peer = rib_path_source(p)->owner;
+	return rib_path_source(p)->kind == RIB_SOURCE_LOCAL ? "local" : peer ? peer->name : "(gone)";
 }

@@ -21,12 +21,13 @@ enum { NAME = 160, SENTENCE = 512 };
 static const char *name_of(const struct rib_path *p, char buf[NAME])
 {
 	char next_hop[HOP_TEXT_MAX], id[24] = "";
-	if (p->source->kind == RIB_SOURCE_LOCAL)
+	const struct addr via = bgp_attrs_next_hop(rib_path_attrs(p));
+	if (rib_path_source(p)->kind == RIB_SOURCE_LOCAL)
 		return "our own";
 	if (p->path_id)
 		snprintf(id, sizeof id, ", path ID %u", p->path_id);
-	bool discards = addr_is_zero(&p->attrs->next_hop);
-	snprintf(buf, NAME, "%s from %.80s%s", discards ? "blackhole" : hop_text(&p->attrs->next_hop, p->source->ifindex, next_hop),
+	bool discards = addr_is_zero(&via);
+	snprintf(buf, NAME, "%s from %.80s%s", discards ? "blackhole" : hop_text(&via, rib_path_source(p)->ifindex, next_hop),
 		 source_name(p), id);
 	return buf;
 }
@@ -59,7 +60,8 @@ static void put_path(const struct rib *r, struct rib_entry *e, const struct rib_
 	struct json_object *o = json_object_new_object();
 	const struct nexthop *nh = rib_next_hop(r, p);
 	bool best = p->flags & RIB_PATH_BEST, used = p->flags & RIB_PATH_USED;
-	put(o, "next_hop", p->source->kind == RIB_SOURCE_LOCAL ? NULL : addr_format(&p->attrs->next_hop, text));
+	const struct addr next_hop = bgp_attrs_next_hop(rib_path_attrs(p));
+	put(o, "next_hop", rib_path_source(p)->kind == RIB_SOURCE_LOCAL ? NULL : addr_format(&next_hop, text));
 	put(o, "source", source_name(p));
 	put_number(o, "path_id", p->path_id);
 	json_object_object_add(o, "best", json_object_new_boolean(best));
@@ -130,12 +132,13 @@ static void put_peers(const struct daemon *d, struct rib_entry *e, struct json_o
 
 static struct json_object *row_of(struct daemon *d, struct rib_entry *e, const char *note)
 {
-	char prefix[PREFIX_TEXT_MAX];
+	char text[PREFIX_TEXT_MAX];
 	struct json_object *row = json_object_new_object();
-	put(row, "prefix", prefix_format(&e->prefix, prefix));
+	const struct prefix prefix = rib_entry_prefix(e);
+	put(row, "prefix", prefix_format(&prefix, text));
 	put(row, "note", note);
 	put_paths(d->rib, e, row);
-	put_kernel(d, &e->prefix, row);
+	put_kernel(d, &prefix, row);
 	put_peers(d, e, row);
 	return row;
 }

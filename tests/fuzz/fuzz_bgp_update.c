@@ -100,7 +100,8 @@ static void check_set(const struct bgp_attrs *a, unsigned context)
 	require(seen[BGP_ATTR_ORIGIN] && seen[BGP_ATTR_AS_PATH] && a->origin <= BGP_ORIGIN_INCOMPLETE);
 	require(a->has_med == seen[BGP_ATTR_MED] && a->has_originator == seen[BGP_ATTR_ORIGINATOR_ID]);
 	require(seen[BGP_ATTR_LOCAL_PREF] || a->local_pref == default_local_pref(a, context & BGP_ATTR_IBGP));
-	require(addr_is_unicast(&a->next_hop));
+	struct addr next_hop = bgp_attrs_next_hop(a);
+	require(addr_is_unicast(&next_hop));
 	size_t n = flatten(a, 0, path);
 	require(n == a->as_count && a->first_as == (n ? path[0] : 0));
 	require(!n || bgp_attrs_count_as(a, path[0]) >= 1);
@@ -208,10 +209,11 @@ static void check_nlri(struct bgp_nlri n)
 /* --- the way out and back */
 
 /* What an internal peer hears as the next hop of a family's route: see bgp_attrs_export(). */
-static const struct addr *next_hop_after(const struct bgp_attrs *a, const struct bgp_export *e, enum bgp_family family)
+static struct addr next_hop_after(const struct bgp_attrs *a, const struct bgp_export *e, enum bgp_family family)
 {
-	bool fits = family != BGP_IPV4_UNICAST || addr_is_v4(&a->next_hop) || e->v6_next_hop;
-	return e->ibgp && fits && !addr_is_link_local(&a->next_hop) ? &a->next_hop : &e->next_hop_self[family];
+	struct addr own = bgp_attrs_next_hop(a);
+	bool fits = family != BGP_IPV4_UNICAST || addr_is_v4(&own) || e->v6_next_hop;
+	return e->ibgp && fits && !addr_is_link_local(&own) ? own : e->next_hop_self[family];
 }
 
 static struct bgp_export export_to(unsigned context)
@@ -232,7 +234,8 @@ static void receive(const struct bgp_attrs *a, const struct bgp_export *e, const
 	struct bgp_update_context ctx = {.attrs = &table, .ibgp = e->ibgp, .as4 = e->as4, .peer_asn = LOCAL_AS,
 					 .v6_next_hop = e->v6_next_hop, .families = {true, true}};
 	ctx.add_path[family] = routes->path_ids;
-	unsigned part = family == BGP_IPV4_UNICAST && addr_is_v4(next_hop_after(a, e, family)) ? 0 : 1;
+	struct addr expected = next_hop_after(a, e, family), got;
+	unsigned part = family == BGP_IPV4_UNICAST && addr_is_v4(&expected) ? 0 : 1;
 	struct bgp_frame f;
 	struct bgp_fault fault = {0};
 	struct bgp_update u;
@@ -241,7 +244,8 @@ static void receive(const struct bgp_attrs *a, const struct bgp_export *e, const
 	require(u.fault.reaction == BGP_FINE && u.part[part].attrs && !u.part[!part].attrs && !u.foreign_family);
 	check_set(u.part[part].attrs, e->ibgp ? BGP_ATTR_IBGP : 0);
 	compare(a, u.part[part].attrs, e);
-	require(addr_eq(&u.part[part].attrs->next_hop, next_hop_after(a, e, family)));
+	got = bgp_attrs_next_hop(u.part[part].attrs);
+	require(addr_eq(&got, &expected));
 	require(same_routes(u.part[part].announced, routes, sent));
 	bgp_update_fini(&u);
 }

@@ -59,8 +59,8 @@ static void check_edited(struct bgp_attrs *a, const struct bgp_attrs *from)
 	struct bgp_attrs *b = decode(&other, a->wire, a->wire_len);
 	demand(b && b->wire_len == a->wire_len && memcmp(b->wire, a->wire, a->wire_len) == 0);
 	demand(b->as_count == a->as_count && b->first_as == a->first_as && b->med == a->med && b->local_pref == a->local_pref);
-	demand(b->no_export == a->no_export && b->no_advertise == a->no_advertise && b->link_bandwidth == a->link_bandwidth);
-	demand(addr_eq(&a->next_hop, &b->next_hop) && b->as_path_at == a->as_path_at && b->as_path_len == a->as_path_len);
+	demand(b->no_export == a->no_export && b->no_advertise == a->no_advertise && bgp_attrs_link_bandwidth(b) == bgp_attrs_link_bandwidth(a));
+	demand(addr_eq((struct addr[]){bgp_attrs_next_hop(a)}, (struct addr[]){bgp_attrs_next_hop(b)}) && b->as_path_at == a->as_path_at && b->as_path_len == a->as_path_len);
 	bgp_attrs_unref(b);
 	bgp_attr_table_fini(&other);
 }

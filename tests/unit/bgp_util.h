@@ -108,7 +108,7 @@ static const char *describe(const struct bgp_attrs *a, char *out, size_t cap)
 	if (a->has_med)
 		snprintf(med, sizeof med, "%u", a->med);
 	snprintf(out, cap, "%u [%s] %s %s %u", a->origin, bgp_attrs_path_text(a, path, sizeof path),
-		 addr_format(&a->next_hop, nh), med, a->local_pref);
+		 addr_format((struct addr[]){bgp_attrs_next_hop(a)}, nh), med, a->local_pref);
 	for (unsigned code = BGP_ATTR_ATOMIC_AGGREGATE; code < 256; code++) {
 		if (!find(a, (uint8_t)code, &item))
 			continue;

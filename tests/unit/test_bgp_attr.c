@@ -232,7 +232,7 @@ START_TEST(link_bandwidth_is_understood)
 	char attrs[128];
 	snprintf(attrs, sizeof attrs, "O P N c0 10 %02zx %s", 8 * bandwidths[_i].count, bandwidths[_i].communities);
 	struct bgp_attrs *a = set_of(E4, attrs);
-	ck_assert_uint_eq(a->link_bandwidth, bandwidths[_i].bandwidth);
+	ck_assert_uint_eq(bgp_attrs_link_bandwidth(a), bandwidths[_i].bandwidth);
 	bgp_attrs_unref(a);
 }
 END_TEST
@@ -244,8 +244,8 @@ START_TEST(an_edit_changes_the_bandwidth)
 	struct bgp_attrs *a = set_of(E4, "O P N c0 10 08 4004fbf04cee6b28");
 	struct bgp_attrs *none = bgp_attrs_edit(a, &(struct bgp_attr_edit){.remove = &old, .remove_count = 1});
 	struct bgp_attrs *half = bgp_attrs_edit(none, &(struct bgp_attr_edit){.add = &fresh.value, .add_count = 1});
-	ck_assert_uint_eq(none->link_bandwidth, 0);
-	ck_assert_uint_eq(half->link_bandwidth, 62500000);
+	ck_assert_uint_eq(bgp_attrs_link_bandwidth(none), 0);
+	ck_assert_uint_eq(bgp_attrs_link_bandwidth(half), 62500000);
 	bgp_attrs_unref(a);
 	bgp_attrs_unref(none);
 	bgp_attrs_unref(half);

@@ -108,7 +108,7 @@ static void check_form(const char *bytes, bool agreed, bool on_link, bool good, 
 		ck_assert_int_eq(u.fault.subcode, BGP_UPDATE_NEXT_HOP);
 	} else {
 		ck_assert_msg(u.fault.reaction == BGP_FINE, "%s: %s", bytes, u.fault.text);
-		ck_assert_str_eq(addr_format(&u.part[1].attrs->next_hop, text), expected);
+		ck_assert_str_eq(addr_format((struct addr[]){bgp_attrs_next_hop(u.part[1].attrs)}, text), expected);
 	}
 	bgp_update_fini(&u);
 	free(exact);

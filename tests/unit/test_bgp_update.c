@@ -574,7 +574,7 @@ START_TEST(own_routes_go_out)
 	struct bgp_attrs *a = bgp_attrs_local(&table), *again = bgp_attrs_local(&table);
 	ck_assert_ptr_eq(a, again);
 	bgp_attrs_unref(again);
-	ck_assert(addr_is_zero(&a->next_hop));
+	ck_assert(addr_is_zero((struct addr[]){bgp_attrs_next_hop(a)}));
 	for (unsigned c = 1; c < ALL; c <<= 1) {
 		struct bgp_attrs *back = sent_to(a, c, LOCAL_AS);
 		ck_assert_str_eq(describe(back, text, sizeof text),
@@ -967,7 +967,7 @@ static void send_inside(const struct bgp_attrs *a, struct bgp_nlri n, const char
 	ck_assert_uint_eq(used, 1);
 	uint8_t *bytes = decode_bytes(I4 | V6, msg + BGP_HEADER_LEN, len - BGP_HEADER_LEN, &u);
 	ck_assert_msg(u.fault.reaction == BGP_FINE, "%s", u.fault.text);
-	ck_assert_str_eq(addr_format(&u.part[1].attrs->next_hop, text), expected);
+	ck_assert_str_eq(addr_format((struct addr[]){bgp_attrs_next_hop(u.part[1].attrs)}, text), expected);
 	bgp_update_fini(&u);
 	free(bytes);
 }
@@ -980,7 +980,7 @@ START_TEST(ipv6_next_hops_are_understood_and_passed_on)
 	snprintf(attrs, sizeof attrs, "O P 80 0e %02x 0002 01 %s 00" NET6, len, hops6[_i].bytes);
 	uint8_t *bytes = decode(E4 | V6, "", attrs, "", &u);
 	ck_assert_int_eq(u.fault.reaction, BGP_FINE);
-	ck_assert_str_eq(addr_format(&u.part[1].attrs->next_hop, text), hops6[_i].next_hop);
+	ck_assert_str_eq(addr_format((struct addr[]){bgp_attrs_next_hop(u.part[1].attrs)}, text), hops6[_i].next_hop);
 	send_inside(u.part[1].attrs, u.part[1].announced, hops6[_i].inside);
 	bgp_update_fini(&u);
 	free(bytes);
@@ -1031,7 +1031,7 @@ START_TEST(ipv6_goes_round)
 			}
 			ck_assert(!bgp_nlri_next(&n, &p, NULL));
 			if (!withdraw)
-				ck_assert(addr_eq(&u.part[1].attrs->next_hop, &e.next_hop_self[BGP_IPV6_UNICAST]));
+				ck_assert(addr_eq((struct addr[]){bgp_attrs_next_hop(u.part[1].attrs)}, &e.next_hop_self[BGP_IPV6_UNICAST]));
 			bgp_update_fini(&u);
 		}
 	}

@@ -135,7 +135,7 @@ static const char *why_lost(unsigned i, const struct rib_source *s)
 {
 	struct prefix p = prefix_of(i);
 	for (struct rib_path *path = rib_path_first(rib_find(rib, &p)); path; path = rib_path_next(rib, path))
-		if (path->source == s)
+		if (rib_path_source(path) == s)
 			return rib_decision_rule(path->lost_by);
 	return "no such path";
 }
@@ -185,11 +185,11 @@ START_TEST(the_reachable_one_wins)
 	set_world(1, NEXTHOP_DEFAULT_ONLY, 0);
 	rib_announce(rib, sources[1], &p, sets[1], now); /* it has the lower router ID */
 	rib_announce(rib, sources[0], &p, sets[0], now);
-	ck_assert_ptr_eq(best_of(0)->source, sources[0]);
+	ck_assert_ptr_eq(rib_path_source(best_of(0)), sources[0]);
 	ck_assert_int_eq(gateway_of(0), 1);
 	set_world(1, NEXTHOP_DIRECT, 0);
 	settle();
-	ck_assert_ptr_eq(best_of(0)->source, sources[1]);
+	ck_assert_ptr_eq(rib_path_source(best_of(0)), sources[1]);
 	ck_assert_str_eq(why_lost(0, sources[0]), "router ID");
 	set_world(1, NEXTHOP_NO_ROUTE, 0);
 	set_world(0, NEXTHOP_NO_ROUTE, 0);
@@ -263,7 +263,7 @@ START_TEST(external_next_hop_off_the_link)
 	rib_announce(rib, sources[0], &q, sets[0], now); /* its own address */
 	ck_assert_ptr_nonnull(best_of(1));
 	rib_announce(rib, sources[2], &p, sets[4], now); /* a peer that is far away */
-	ck_assert_ptr_eq(best_of(0)->source, sources[2]);
+	ck_assert_ptr_eq(rib_path_source(best_of(0)), sources[2]);
 	set_world(4, NEXTHOP_DIRECT, 0);
 	settle();
 	ck_assert_str_ne(why_lost(0, sources[0]), "next hop unreachable");
@@ -471,7 +471,8 @@ static void read_journal(struct rib_cursor *c, struct model *m)
 	struct rib_entry *e;
 	while ((e = rib_cursor_next(c))) {
 		const struct rib_path *best = rib_best(e);
-		m->seen[addr_to_v4(&e->prefix.addr) >> 8 & 0xff] = best ? best->attrs : NULL;
+		struct prefix p = rib_entry_prefix(e);
+		m->seen[addr_to_v4(&p.addr) >> 8 & 0xff] = best ? rib_path_attrs(best) : NULL;
 	}
 }
 
@@ -492,8 +493,8 @@ static void check_against_fresh(const struct model *m)
 		struct rib_entry *e = rib_find(other, &p);
 		const struct rib_path *a = best_of(i), *b = e ? rib_best(e) : NULL;
 		ck_assert_int_eq(a != NULL, b != NULL);
-		ck_assert(!a || (a->attrs == b->attrs && a->source->router_id == b->source->router_id));
-		ck_assert_ptr_eq(m->seen[i], a ? a->attrs : NULL);
+		ck_assert(!a || (rib_path_attrs(a) == rib_path_attrs(b) && rib_path_source(a)->router_id == rib_path_source(b)->router_id));
+		ck_assert_ptr_eq(m->seen[i], a ? rib_path_attrs(a) : NULL);
 		struct nhset *x = rib_find(rib, &p) ? nhset_choose(&nhsets, rib, rib_find(rib, &p)) : NULL;
 		struct nhset *y = e ? nhset_choose(&nhsets, other, e) : NULL;
 		ck_assert_ptr_eq(x, y);

@@ -217,7 +217,7 @@ static void same_fields(const char *what, const struct bgp_attrs *a, const struc
 	ck_assert_str_eq(bgp_attrs_communities_text(a, ta, sizeof ta), bgp_attrs_communities_text(b, tb, sizeof tb));
 	ck_assert_msg(a->as_count == b->as_count && a->first_as == b->first_as && a->med == b->med &&
 		      a->has_med == b->has_med && a->no_export == b->no_export && a->no_advertise == b->no_advertise &&
-		      addr_eq(&a->next_hop, &b->next_hop), "%s", what);
+		      addr_eq((struct addr[]){bgp_attrs_next_hop(a)}, (struct addr[]){bgp_attrs_next_hop(b)}), "%s", what);
 }
 
 START_TEST(edits)
@@ -574,9 +574,9 @@ START_TEST(next_hop_of_one_family)
 	struct rib_policy_trace trace;
 	struct bgp_attrs *a = make(&(struct how){{1}}), *b = make(&(struct how){{1}, .next_hop = "fd00::2"});
 	ck_assert_int_eq(rib_policy_run(p, &(struct rib_policy_subject){.prefix = &v4}, &a, &trace), RIB_ACCEPT);
-	ck_assert(addr_eq(&a->next_hop, &nine) && trace.next_hop_set && trace.med_set);
+	ck_assert(addr_eq((struct addr[]){bgp_attrs_next_hop(a)}, &nine) && trace.next_hop_set && trace.med_set);
 	ck_assert_int_eq(rib_policy_run(p, &(struct rib_policy_subject){.prefix = &v6}, &b, &trace), RIB_ACCEPT);
-	ck_assert(addr_eq(&b->next_hop, &two) && !trace.next_hop_set && trace.med_set);
+	ck_assert(addr_eq((struct addr[]){bgp_attrs_next_hop(b)}, &two) && !trace.next_hop_set && trace.med_set);
 	bgp_attrs_unref(a);
 	bgp_attrs_unref(b);
 	rib_policy_free(p);

@@ -146,10 +146,10 @@ START_TEST(what_communities_mean_follows)
 	struct community add[LIST];
 	struct bgp_attr_edit e = {.add = add, .add_count = communities_of("lb:64512:1000 no-advertise", add)};
 	struct bgp_attrs *a = make(&(struct how){.path = "64512"}), *b = bgp_attrs_edit(a, &e);
-	ck_assert(b->link_bandwidth == 1000 && b->no_advertise && !b->no_export);
+	ck_assert(bgp_attrs_link_bandwidth(b) == 1000 && b->no_advertise && !b->no_export);
 	struct bgp_attrs *c = bgp_attrs_edit(b, &(struct bgp_attr_edit){.replace = STANDARD | EXTENDED});
 	ck_assert_ptr_eq(c, a);
-	ck_assert(c->link_bandwidth == 0 && !c->no_advertise);
+	ck_assert(bgp_attrs_link_bandwidth(c) == 0 && !c->no_advertise);
 	bgp_attrs_unref(a);
 	bgp_attrs_unref(b);
 	bgp_attrs_unref(c);

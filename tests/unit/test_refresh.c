@@ -117,7 +117,7 @@ static bool has(const struct rib_source *s, unsigned i)
 	struct prefix p = prefix_of(i);
 	struct rib_entry *e = rib_find(rib, &p);
 	for (struct rib_path *x = e ? rib_path_first(e) : NULL; x; x = rib_path_next(rib, x))
-		if (x->source == s)
+		if (rib_path_source(x) == s)
 			return true;
 	return false;
 }
@@ -214,7 +214,7 @@ START_TEST(every_path_has_its_own_round)
 	ck_assert_uint_eq(peer->paths, 2);
 	ck_assert(has(other, 0));
 	for (struct rib_path *x = rib_path_first(rib_find(rib, &p)); x; x = rib_path_next(rib, x))
-		ck_assert(x->source == other || x->path_id == 3 || x->path_id == 9);
+		ck_assert(rib_path_source(x) == other || x->path_id == 3 || x->path_id == 9);
 }
 END_TEST
 

@@ -163,10 +163,10 @@ static void check_case(unsigned index, unsigned n, struct rib_source **sources, 
 	struct rib_entry *e = rib_find(rib, p);
 	unsigned used = 0;
 	ck_assert_uint_eq(e->path_count, n);
-	ck_assert_msg(e->path.source == sources[0], "%s: another path won", cases[index].what);
+	ck_assert_msg(rib_path_source(&e->path) == sources[0], "%s: another path won", cases[index].what);
 	for (const struct rib_path *path = &e->path; path; path = rib_path_next(rib, path)) {
 		for (unsigned i = 0; i < n; i++)
-			if (path->source == sources[i])
+			if (rib_path_source(path) == sources[i])
 				ck_assert_str_eq(rib_decision_rule(path->lost_by), cases[index].lost_by[i]);
 		ck_assert_int_eq((path->flags & RIB_PATH_BEST) != 0, path == &e->path);
 		used += (path->flags & RIB_PATH_USED) != 0;
@@ -257,7 +257,7 @@ START_TEST(losers_are_explained)
 	}
 	struct rib_entry *e = rib_find(rib, &p);
 	for (struct rib_path *path = rib_path_first(e); path; path = rib_path_next(rib, path))
-		if (path->source == sources[explanations[_i].path])
+		if (rib_path_source(path) == sources[explanations[_i].path])
 			ck_assert_str_eq(rib_decision_compared(path, rib_decision_winner(rib, e, path), text), explanations[_i].text);
 	for (unsigned i = 0; i < n; i++) {
 		rib_withdraw(rib, sources[i], &p);
@@ -287,7 +287,7 @@ START_TEST(multipath_is_limited_to_the_preferred)
 		rib_announce(rib, s[i], &p, a, now);
 	}
 	for (const struct rib_path *path = &rib_find(rib, &p)->path; path; path = rib_path_next(rib, path))
-		ck_assert_int_eq((path->flags & RIB_PATH_USED) != 0, path->source->router_id <= 2);
+		ck_assert_int_eq((path->flags & RIB_PATH_USED) != 0, rib_path_source(path)->router_id <= 2);
 	bgp_attrs_unref(a);
 	rib_free(rib);
 	rib = NULL;
@@ -305,7 +305,7 @@ START_TEST(own_route_wins)
 	struct prefix p = prefix_make_v4(0x0af40000, 24);
 	rib_announce(rib, peer, &p, theirs, now);
 	rib_announce(rib, local, &p, own, now);
-	ck_assert_ptr_eq(rib_find(rib, &p)->path.source, local);
+	ck_assert_ptr_eq(rib_path_source(&rib_find(rib, &p)->path), local);
 	bgp_attrs_unref(own);
 	bgp_attrs_unref(theirs);
 	rib_withdraw(rib, peer, &p);
@@ -325,11 +325,17 @@ struct reader {
 	struct bgp_attrs *seen[MODEL_PREFIXES]; /* what it was last told; not referenced, only compared */
 };
 
+static unsigned number_of(const struct rib_entry *e)
+{
+	struct prefix p = rib_entry_prefix(e);
+	return addr_to_v4(&p.addr) >> 8 & 0xff;
+}
+
 static void read_some(struct reader *r, unsigned n)
 {
 	struct rib_entry *e;
 	while (r->open && n-- && (e = rib_cursor_next(&r->cursor)))
-		r->seen[addr_to_v4(&e->prefix.addr) >> 8 & 0xff] = e->path_count ? e->path.attrs : NULL;
+		r->seen[number_of(e)] = e->path_count ? rib_path_attrs(&e->path) : NULL;
 }
 
 static void toggle(struct reader *r)
@@ -350,7 +356,7 @@ static void check_readers(struct reader *readers)
 		for (unsigned k = 0; readers[i].open && k < MODEL_PREFIXES; k++) {
 			struct prefix p = prefix_make_v4(0x0a000000 | k << 8, 24);
 			struct rib_entry *e = rib_find(rib, &p);
-			ck_assert_ptr_eq(readers[i].seen[k], e ? e->path.attrs : NULL);
+			ck_assert_ptr_eq(readers[i].seen[k], e ? rib_path_attrs(&e->path) : NULL);
 		}
 	}
 }
@@ -460,7 +466,8 @@ START_TEST(longest_match)
 	}
 	for (unsigned i = 0; i < 4; i++) {
 		ck_assert(addr_parse(wants[i].addr, &x));
-		ck_assert_str_eq(prefix_format(&rib_find_longest(rib, &x, true)->prefix, buf), wants[i].prefix);
+		struct prefix found = rib_entry_prefix(rib_find_longest(rib, &x, true));
+		ck_assert_str_eq(prefix_format(&found, buf), wants[i].prefix);
 	}
 	ck_assert(addr_parse("fd00::1", &x));
 	ck_assert_ptr_null(rib_find_longest(rib, &x, true));
@@ -552,7 +559,7 @@ START_TEST(discarded_routes_are_blackholes)
 	rib_announce(rib, sources[1], &p, plain, now);
 	struct rib_entry *e = rib_find(rib, &p);
 	struct nhset *s = nhset_choose(&t, rib, e);
-	ck_assert_uint_eq(s->count, addr_is_zero(&rib_best(e)->attrs->next_hop) ? 0 : 1);
+	ck_assert_uint_eq(s->count, bgp_attrs_has_next_hop(rib_path_attrs(rib_best(e))));
 	nhset_unref(s);
 	rib_withdraw(rib, sources[1], &p);
 	s = nhset_choose(&t, rib, rib_find(rib, &p));

@@ -79,10 +79,10 @@ static void check_paths(struct rib_source **sources)
 	struct rib_entry *e = rib_find(rib, &p);
 	unsigned seen = 0;
 	ck_assert_uint_eq(e->path_count, PATHS);
-	ck_assert(e->path.source == sources[0] && e->path.path_id == paths[0].path_id);
+	ck_assert(rib_path_source(&e->path) == sources[0] && e->path.path_id == paths[0].path_id);
 	for (const struct rib_path *path = rib_path_first(e); path; path = rib_path_next(rib, path)) {
 		for (unsigned i = 0; i < PATHS; i++) {
-			if (path->source != sources[paths[i].source] || path->path_id != paths[i].path_id)
+			if (rib_path_source(path) != sources[paths[i].source] || path->path_id != paths[i].path_id)
 				continue;
 			seen++;
 			ck_assert_str_eq(rib_decision_rule(path->lost_by), paths[i].lost_by);
@@ -103,7 +103,7 @@ static void check_ranking(struct rib_ranking *k, struct rib_source **sources)
 	for (unsigned i = 0; i < PATHS; i++) {
 		const struct rib_path *path = rib_ranking_next(k);
 		ck_assert_ptr_nonnull(path);
-		ck_assert_ptr_eq(path->source, sources[paths[ranked[i]].source]);
+		ck_assert_ptr_eq(rib_path_source(path), sources[paths[ranked[i]].source]);
 		ck_assert_uint_eq(path->path_id, paths[ranked[i]].path_id);
 	}
 	ck_assert_ptr_null(rib_ranking_next(k));
@@ -342,9 +342,9 @@ static void check_model(struct bgp_attrs *model[MODEL_SOURCES][MODEL_PREFIXES][M
 		struct rib_entry *e = rib_find(rib, &p);
 		for (struct rib_path *path = e ? rib_path_first(e) : NULL; path; path = rib_path_next(rib, path)) {
 			unsigned of = 0;
-			while (s[of] != path->source)
+			while (s[of] != rib_path_source(path))
 				of++;
-			ck_assert_ptr_eq(model[of][k][path->path_id], path->attrs);
+			ck_assert_ptr_eq(model[of][k][path->path_id], rib_path_attrs(path));
 			total++;
 		}
 	}

@@ -184,7 +184,7 @@ static uint32_t sent_otc(const struct bgp_attrs *a, bool ibgp, uint32_t otc)
 	ck_assert(bgp_attrs_export(a, &e, BGP_IPV4_UNICAST, block, sizeof block, &words));
 	bgp_attrs_decode(&table, ibgp ? BGP_ATTR_IBGP : 0, cursor_of(words.block, words.len), true, &out, &back, &mp);
 	ck_assert_int_eq(out.fault.reaction, BGP_FINE);
-	uint32_t got = back->otc;
+	uint32_t got = bgp_attrs_otc(back);
 	bgp_attrs_unref(back);
 	return got;
 }
@@ -194,8 +194,8 @@ START_TEST(the_attribute_is_put_in_once_and_kept)
 	bgp_attr_table_init(&table);
 	static const uint8_t otc[] = {0xc0, 35, 4, 0, 0, 0xfb, 0xff}; /* OTHER_AS */
 	struct bgp_attrs *without = set_of(0, otc, 0), *with = set_of(0, otc, sizeof otc);
-	ck_assert_uint_eq(without->otc, 0);
-	ck_assert_uint_eq(with->otc, OTHER_AS);
+	ck_assert_uint_eq(bgp_attrs_otc(without), 0);
+	ck_assert_uint_eq(bgp_attrs_otc(with), OTHER_AS);
 	struct bgp_attr_edit mark = {.otc = OTHER_AS}, again = {.otc = PEER_AS};
 	struct bgp_attrs *made = bgp_attrs_edit(without, &mark), *kept = bgp_attrs_edit(with, &again);
 	ck_assert_ptr_eq(made, with); /* the same bytes, the same set */
