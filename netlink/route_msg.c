@@ -266,9 +266,9 @@ static size_t ask(void *buf, size_t cap, uint32_t seq, const struct addr *dst, u
 	return netlink_message_end(&b);
 }
 
-size_t netlink_route_get_request(void *buf, size_t cap, uint32_t seq, const struct addr *dst)
+size_t netlink_route_get_request(void *buf, size_t cap, uint32_t seq, const struct addr *dst, uint32_t ifindex)
 {
-	return ask(buf, cap, seq, dst, 0, 0);
+	return ask(buf, cap, seq, dst, ifindex, 0);
 }
 
 size_t netlink_route_match_request(void *buf, size_t cap, uint32_t seq, const struct addr *dst, uint32_t ifindex)

@@ -27,10 +27,10 @@ int netlink_route_decode(const struct nlmsghdr *h, struct route *out, bool *dele
  * The kernel answers -ENOENT where an IPv4 table does not exist: read that as "no routes". */
 size_t netlink_route_dump_request(void *buf, size_t cap, uint32_t seq, int family, uint32_t table, uint8_t protocol);
 
-/* "How would you send to dst?" The answer is what netlink_route_get_decode() reads. */
-size_t netlink_route_get_request(void *buf, size_t cap, uint32_t seq, const struct addr *dst);
-/* "By which route?" The answer is the table's own (its prefix, mark, next hops), as netlink_route_decode() reads it.
- * ifindex: over this device, or in the VRF that it is; 0: any. */
+/* "How would you send to dst?" The answer is what netlink_route_get_decode() reads.
+ * ifindex, here and below: over this device, or in the VRF that it is; 0: any. */
+size_t netlink_route_get_request(void *buf, size_t cap, uint32_t seq, const struct addr *dst, uint32_t ifindex);
+/* "By which route?" The answer is the table's own (its prefix, mark, next hops), as netlink_route_decode() reads it. */
 size_t netlink_route_match_request(void *buf, size_t cap, uint32_t seq, const struct addr *dst, uint32_t ifindex);
 /* Is the answer that dst is an address of this host? Such a route netlink_route_decode() does not read. */
 bool netlink_route_is_local(const struct nlmsghdr *h);

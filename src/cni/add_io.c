@@ -7,6 +7,7 @@
 
 #include "src/base/clock_io.h"
 #include "src/base/err.h"
+#include "src/base/sysctl_io.h"
 #include "src/cni/edge_io.h"
 #include "src/cni/kernel_io.h"
 #include "src/cni/netns_io.h"
@@ -218,6 +219,7 @@ static int raise_ends(struct add *a, struct cni_error *e)
 	struct netlink_link lo;
 	bool found;
 	cni_alias(a->r->network, a->r->container, a->r->ifname, alias);
+	sysctl_settle_pod_link(a->host_end.name); /* where /proc/sys is read-only, underlayd says so */
 	int err = cni_link_up(a->host, &a->host_end, alias, e);
 	if (!err)
 		err = cni_link_up(a->pod, &a->pod_end, NULL, e);

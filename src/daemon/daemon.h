@@ -21,6 +21,7 @@
 struct fib_writer;
 struct next_hops;
 struct control_server;
+struct host_watch;
 struct listener;
 struct peer;
 struct range;
@@ -50,6 +51,7 @@ struct daemon {
 	struct listener *listener;
 	struct router_adverts *router_adverts;
 	struct control_server *control;
+	struct host_watch *host;
 	struct transport_watch transport;
 	uint32_t router_id, asn;       /* the node's; a session may speak as another AS */
 	uint32_t cluster_id;           /* as a route reflector */

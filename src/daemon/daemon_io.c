@@ -259,12 +259,6 @@ static int start_kernel(struct daemon *d)
 	return 0;
 }
 
-static void say_warning(void *arg, const char *sentence)
-{
-	(void)arg;
-	log_warn("host", "%s", sentence);
-}
-
 int daemon_start(struct daemon *d)
 {
 	struct conf *first = d->conf;
@@ -281,7 +275,8 @@ int daemon_start(struct daemon *d)
 	d->router_adverts = router_adverts_new(d);
 	d->conf = NULL; /* nothing runs yet: all of it is new */
 	apply_conf(d, first);
-	host_check(d->imports.own, d->imports.own_count, say_warning, NULL);
+	d->host = host_watch_new(d);
+	host_watch_look(d->host);
 	log_info("daemon", "underlayd runs: node %s, AS %u, %zu peers, %s", d->conf->node.name, d->conf->node.asn,
 		 d->conf->peer_count, d->restarting ? "taking over the routes of before" : "a fresh start");
 	return 0;
@@ -294,6 +289,7 @@ void daemon_stop(struct daemon *d)
 		return;
 	}
 	control_free(d->control);
+	host_watch_free(d->host);
 	listener_free(d->listener);
 	fib_writer_free(d->fib); /* before the peers: what they take along no longer reaches the kernel */
 	list_each(n, tmp, &d->peers)
@@ -360,4 +356,5 @@ void daemon_reload(struct daemon *d)
 		return;
 	}
 	log_info("reload", "%u changes applied", apply_conf(d, next));
+	host_watch_look(d->host);
 }

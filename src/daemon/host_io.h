@@ -1,10 +1,14 @@
-/* What the host must be for pods to reach anybody, and is not: said at the start and in `show status`. Nothing is
- * changed: these settings are the machine's.
+/* Looks at the host's settings (host_judge.h) at the start, after a reload and every few minutes, and logs once what is
+ * wrong and once that it no longer is. What is ours to set it sets: the settings of pods' links (src/base/sysctl_io.h).
  */
 #pragma once
-#include <stddef.h>
+#include "src/daemon/host_judge.h"
 
-#include "src/base/addr.h"
+struct daemon;
+struct host_watch;
 
-/* Calls fn with a sentence for each thing that is wrong for a node with these pod CIDRs, and what to do about it. */
-void host_check(const struct prefix *cidrs, size_t count, void (*fn)(void *arg, const char *sentence), void *arg);
+struct host_watch *host_watch_new(struct daemon *d);
+void host_watch_free(struct host_watch *w); /* NULL is fine */
+void host_watch_look(struct host_watch *w);
+/* Looks, and calls emit for each row. */
+void host_watch_each(struct host_watch *w, void (*emit)(void *arg, const struct host_row *row), void *arg);

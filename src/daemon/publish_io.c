@@ -9,18 +9,11 @@
 #include <unistd.h>
 
 #include "netlink/link_msg.h"
-#include "netlink/route_msg.h"
 #include "netlink/socket_io.h"
 #include "src/base/clock_io.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
-
-static void on_route(void *arg, const struct nlmsghdr *h, int error, const char *text)
-{
-	(void)text;
-	if (!error)
-		netlink_route_get_decode(h, arg);
-}
+#include "src/daemon/route_ask_io.h"
 
 static void on_link(void *arg, const struct nlmsghdr *h, int error, const char *text)
 {
@@ -34,12 +27,9 @@ static void on_link(void *arg, const struct nlmsghdr *h, int error, const char *
 static uint32_t mtu_towards(struct netlink_socket *s, const struct addr *dst)
 {
 	uint64_t buf[64];
-	struct netlink_route_answer answer = {0};
 	struct netlink_link link = {0};
-	if (!netlink_route_get_request(buf, sizeof buf, 1, dst) || netlink_query(s, buf, on_route, &answer) ||
-	    answer.local || !answer.ifindex)
-		return 0;
-	if (!netlink_link_get_by_index(buf, sizeof buf, 1, answer.ifindex) || netlink_query(s, buf, on_link, &link))
+	uint32_t ifindex = route_link_towards(s, dst, 0);
+	if (!ifindex || !netlink_link_get_by_index(buf, sizeof buf, 1, ifindex) || netlink_query(s, buf, on_link, &link))
 		return 0;
 	return link.mtu;
 }

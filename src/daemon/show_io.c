@@ -20,6 +20,7 @@
 #include "src/daemon/listen_io.h"
 #include "src/daemon/peer_command_io.h"
 #include "src/daemon/peer_io.h"
+#include "src/daemon/show_host_io.h"
 #include "src/daemon/show_policy_io.h"
 #include "src/daemon/show_row.h"
 #include "src/daemon/show_why_io.h"
@@ -70,6 +71,12 @@ static void add_warning(void *warnings, const char *sentence)
 	json_object_array_add(warnings, json_object_new_string(sentence));
 }
 
+static void add_host_warning(void *warnings, const struct host_row *row)
+{
+	if (row->verdict == HOST_WRONG)
+		add_warning(warnings, row->what);
+}
+
 struct stray_search {
 	const struct conf_prefixes *cidrs;
 	struct json_object *warnings;
@@ -112,7 +119,7 @@ static void put_warnings(const struct daemon *d, struct json_object *row, int le
 	warn_of_cidrs(d, w);
 	if (listener_failed(d->listener))
 		json_object_array_add(w, json_object_new_string(listener_text(d->listener)));
-	host_check(d->imports.own, d->imports.own_count, add_warning, w);
+	host_watch_each(d->host, add_host_warning, w);
 	if (tick_is_set(d->publish_again_at))
 		add_warning(w, "plugin.json cannot be written (the log says why): new pods get the settings of before");
 	if (d->fib && fib_writer_failed(d->fib)) {
@@ -673,6 +680,7 @@ static const struct {
 } producers[] = {
 	{"show-status", show_status}, {"show-peers", show_peers},   {"show-routes", show_routes},
 	{"show-routes-why", show_routes_why},
+	{"show-host", show_host},
 	{"show-pods", show_pods},     {"show-memory", show_memory},
 	{"policy-test", show_policy_test},
 	{"peer", peer_command},
