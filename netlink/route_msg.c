@@ -42,6 +42,7 @@ static void put_multipath(struct netlink_builder *b, uint8_t family, const struc
 			return;
 		unsigned weight = n->weight < 1 ? 1 : n->weight > ROUTE_WEIGHT_MAX ? ROUTE_WEIGHT_MAX : n->weight;
 		hop->rtnh_hops = (unsigned char)(weight - 1);
+		hop->rtnh_flags = n->onlink ? RTNH_F_ONLINK : 0;
 		hop->rtnh_ifindex = (int)n->ifindex;
 		put_gateway(b, family, &n->gateway);
 		hop->rtnh_len = (unsigned short)((char *)mnl_nlmsg_get_payload_tail(b->h) - (char *)hop);
@@ -55,6 +56,10 @@ static void put_multipath(struct netlink_builder *b, uint8_t family, const struc
 static void put_nexthops(struct netlink_builder *b, uint8_t family, const struct route *r)
 {
 	const struct route_nexthop *n = &r->nexthops[0];
+	if (r->nexthop_id) {
+		netlink_put_u32(b, RTA_NH_ID, r->nexthop_id);
+		return;
+	}
 	if (r->nexthop_count > 1) {
 		put_multipath(b, family, r);
 		return;
@@ -66,6 +71,8 @@ static void put_nexthops(struct netlink_builder *b, uint8_t family, const struct
 
 static bool has_nexthops(const struct route *r)
 {
+	if (r->nexthop_id)
+		return true;
 	if (!r->nexthop_count || r->nexthop_count > ROUTE_NEXTHOPS_MAX)
 		return false;
 	for (unsigned i = 0; i < r->nexthop_count; i++)
@@ -81,7 +88,7 @@ static uint8_t scope_of(const struct route *r, enum netlink_route_op op)
 		return RT_SCOPE_UNIVERSE;
 	if (op == NETLINK_ROUTE_DELETE)
 		return RT_SCOPE_NOWHERE; /* any */
-	if (r->type == ROUTE_UNICAST && r->nexthop_count == 1 && addr_is_zero(&r->nexthops[0].gateway))
+	if (r->type == ROUTE_UNICAST && !r->nexthop_id && r->nexthop_count == 1 && addr_is_zero(&r->nexthops[0].gateway))
 		return RT_SCOPE_LINK;
 	return RT_SCOPE_UNIVERSE;
 }
@@ -93,8 +100,11 @@ static void fill_rtmsg(struct rtmsg *rt, enum netlink_route_op op, const struct 
 	rt->rtm_table = r->mark.table < 256 ? (unsigned char)r->mark.table : RT_TABLE_UNSPEC;
 	rt->rtm_protocol = r->mark.protocol;
 	rt->rtm_scope = scope_of(r, op);
-	if (op != NETLINK_ROUTE_DELETE)
-		rt->rtm_type = r->type == ROUTE_BLACKHOLE ? RTN_BLACKHOLE : RTN_UNICAST;
+	if (op == NETLINK_ROUTE_DELETE)
+		return;
+	if (!r->nexthop_id && r->nexthop_count == 1 && r->nexthops[0].onlink)
+		rt->rtm_flags = RTNH_F_ONLINK;
+	rt->rtm_type = r->type == ROUTE_BLACKHOLE ? RTN_BLACKHOLE : RTN_UNICAST;
 }
 
 size_t netlink_route_encode(void *buf, size_t cap, enum netlink_route_op op, uint32_t seq, const struct route *r)
@@ -165,6 +175,7 @@ static int get_multipath(const struct nlattr *list, uint8_t family, struct route
 		n->ifindex = (uint32_t)hop->rtnh_ifindex;
 		n->weight = (uint16_t)(hop->rtnh_hops + 1);
 		n->down = is_down(hop->rtnh_flags);
+		n->onlink = hop->rtnh_flags & RTNH_F_ONLINK;
 		size_t step = RTNH_ALIGN(hop->rtnh_len);
 		if (step >= left)
 			return 0;
@@ -185,8 +196,9 @@ static int get_nexthops(const struct nlattr *const *at, const struct rtmsg *rt, 
 		return ERR_CORRUPT;
 	netlink_get_u32(at[RTA_OIF], &n->ifindex);
 	n->down = is_down(rt->rtm_flags);
+	n->onlink = rt->rtm_flags & RTNH_F_ONLINK;
 	if (!n->ifindex && addr_is_zero(&n->gateway))
-		return ERR_UNSUPPORTED; /* a next-hop object and nothing else */
+		return out->nexthop_id ? 0 : ERR_UNSUPPORTED; /* net.ipv4.nexthop_compat_mode=0: the object and nothing else */
 	n->weight = 1;
 	out->nexthop_count = 1;
 	return 0;
@@ -229,6 +241,7 @@ int netlink_route_decode(const struct nlmsghdr *h, struct route *out, bool *dele
 	out->mark.table = rt->rtm_table;
 	netlink_get_u32(at[RTA_TABLE], &out->mark.table);
 	netlink_get_u32(at[RTA_PRIORITY], &out->mark.metric);
+	netlink_get_u32(at[RTA_NH_ID], &out->nexthop_id);
 	*deleted = h->nlmsg_type == RTM_DELROUTE;
 	int err = get_prefix(rt, at[RTA_DST], &out->prefix);
 	return err ? err : get_nexthops(at, rt, out);

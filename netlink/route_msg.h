@@ -1,4 +1,5 @@
-/* struct route to and from RTM_NEWROUTE, RTM_DELROUTE and RTM_GETROUTE. Pure: bytes in, bytes out.
+/* struct route to and from RTM_NEWROUTE, RTM_DELROUTE and RTM_GETROUTE. Pure: bytes in, bytes out. One with a nexthop_id
+ * is said by that alone; read from a kernel it has its next hops beside it, unless net.ipv4.nexthop_compat_mode is 0.
  * A route of the kernel that struct route cannot carry (cloned, local, multicast, unreachable, more
  * next hops than ROUTE_NEXTHOPS_MAX, ...) is ERR_UNSUPPORTED, which readers of a dump skip.
  */

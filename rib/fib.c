@@ -145,6 +145,7 @@ static void fill_route(const struct fib *f, const struct fib_entry *e, const str
 	r->mark = f->mark;
 	r->type = s->count ? ROUTE_UNICAST : ROUTE_BLACKHOLE;
 	r->nexthop_count = s->count;
+	r->nexthop_id = 0;
 	r->scope = 0;
 	memcpy(r->nexthops, s->at, s->count * sizeof *s->at);
 }

@@ -8,6 +8,7 @@
 #include "netlink/addr_msg.h"
 #include "netlink/link_msg.h"
 #include "netlink/message.h"
+#include "netlink/nexthop_msg.h"
 #include "netlink/route_msg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,6 +19,20 @@ static void require(bool ok)
 		abort();
 }
 
+static void object_round_trip(const struct nexthop_object *o)
+{
+	_Alignas(struct nlmsghdr) static char buf[NETLINK_NEXTHOP_MESSAGE_MAX];
+	struct nexthop_object back;
+	bool deleted;
+	if (!netlink_nexthop_encode(buf, sizeof buf, NETLINK_NEXTHOP_REPLACE, 1, o))
+		return; /* a next hop without a device */
+	require(netlink_nexthop_decode((const void *)buf, &back, &deleted) == 0 && !deleted);
+	require(back.id == o->id && back.kind == o->kind && back.member_count == o->member_count);
+	require(addr_eq(&back.hop.gateway, &o->hop.gateway) && back.hop.ifindex == o->hop.ifindex);
+	for (unsigned i = 0; i < o->member_count; i++)
+		require(back.members[i].id == o->members[i].id && back.members[i].weight == o->members[i].weight);
+}
+
 static void round_trip(const struct route *r)
 {
 	_Alignas(struct nlmsghdr) static char buf[NETLINK_ROUTE_MESSAGE_MAX];
@@ -26,8 +41,11 @@ static void round_trip(const struct route *r)
 	if (!netlink_route_encode(buf, sizeof buf, NETLINK_ROUTE_REPLACE, 1, r))
 		return; /* a next hop that is neither gateway nor device */
 	require(netlink_route_decode((const void *)buf, &back, &deleted) == 0 && !deleted);
-	require(prefix_eq(&back.prefix, &r->prefix) && back.nexthop_count == r->nexthop_count);
+	require(prefix_eq(&back.prefix, &r->prefix) && back.nexthop_id == (r->type == ROUTE_UNICAST ? r->nexthop_id : 0));
 	require(back.mark.table == r->mark.table && back.mark.metric == r->mark.metric);
+	if (back.nexthop_id)
+		return; /* which says it all */
+	require(back.nexthop_count == r->nexthop_count);
 	for (unsigned i = 0; i < r->nexthop_count; i++)
 		require(back.nexthops[i].ifindex == r->nexthops[i].ifindex);
 }
@@ -36,6 +54,7 @@ static void decode(const struct nlmsghdr *h)
 {
 	struct route r;
 	struct netlink_route_answer answer;
+	struct nexthop_object o;
 	struct netlink_link l;
 	struct netlink_addr a;
 	struct netlink_neigh n;
@@ -44,6 +63,8 @@ static void decode(const struct nlmsghdr *h)
 	int error;
 	if (netlink_route_decode(h, &r, &deleted) == 0)
 		round_trip(&r);
+	if (netlink_nexthop_decode(h, &o, &deleted) == 0)
+		object_round_trip(&o);
 	netlink_route_get_decode(h, &answer);
 	netlink_link_decode(h, &l, &deleted);
 	netlink_addr_decode(h, &a, &deleted);
