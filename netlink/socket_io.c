@@ -20,6 +20,7 @@ enum { RECEIVE_BUFFER = 8 << 20, DATAGRAM_MAX = 64 << 10, DUMP_TRIES = 5 };
 
 struct netlink_socket {
 	int fd;
+	uint32_t groups;
 	uint32_t port; /* the kernel's name for this socket: answers to it carry it */
 	uint32_t seq;  /* of the last synchronous request */
 	_Alignas(struct nlmsghdr) char buf[DATAGRAM_MAX];
@@ -39,14 +40,21 @@ static int set_options(int fd)
 	return 0;
 }
 
-static int bind_socket(struct netlink_socket *s, uint32_t groups)
+static int bind_socket(struct netlink_socket *s)
 {
-	struct sockaddr_nl a = {.nl_family = AF_NETLINK, .nl_groups = groups};
+	struct sockaddr_nl a = {.nl_family = AF_NETLINK, .nl_groups = s->groups};
 	socklen_t len = sizeof a;
 	if (bind(s->fd, (struct sockaddr *)&a, sizeof a) < 0 || getsockname(s->fd, (struct sockaddr *)&a, &len) < 0)
 		return -errno;
 	s->port = a.nl_pid;
 	return 0;
+}
+
+static int open_socket(struct netlink_socket *s)
+{
+	s->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	int err = s->fd < 0 ? -errno : set_options(s->fd);
+	return err ? err : bind_socket(s);
 }
 
 int netlink_socket_open(struct netlink_socket **out, uint32_t groups)
@@ -56,10 +64,8 @@ int netlink_socket_open(struct netlink_socket **out, uint32_t groups)
 	if (!s)
 		return -ENOMEM;
 	s->seq = 0;
-	s->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
-	int err = s->fd < 0 ? -errno : set_options(s->fd);
-	if (!err)
-		err = bind_socket(s, groups);
+	s->groups = groups;
+	int err = open_socket(s);
 	if (err) {
 		netlink_socket_close(s);
 		return err;
@@ -80,6 +86,26 @@ void netlink_socket_close(struct netlink_socket *s)
 int netlink_socket_fd(const struct netlink_socket *s)
 {
 	return s->fd;
+}
+
+static bool is_open(const struct netlink_socket *s)
+{
+	struct sockaddr_nl a = {.nl_family = AF_UNSPEC};
+	socklen_t len = sizeof a;
+	return getsockname(s->fd, (struct sockaddr *)&a, &len) == 0 && a.nl_family == AF_NETLINK && a.nl_pid == s->port;
+}
+
+int netlink_socket_mend(struct netlink_socket *s)
+{
+	if (is_open(s))
+		return 0;
+	int err = open_socket(s); /* the old descriptor is closed, or belongs to somebody else */
+	if (!err)
+		return 1;
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+	return err;
 }
 
 int netlink_socket_ignore_own(struct netlink_socket *s, const struct netlink_socket *own)

@@ -24,6 +24,10 @@ enum { NETLINK_WAIT_MS = 10000, NETLINK_TEXT_MAX = 160 };
 int netlink_socket_open(struct netlink_socket **out, uint32_t groups);
 void netlink_socket_close(struct netlink_socket *s); /* NULL is fine */
 int netlink_socket_fd(const struct netlink_socket *s);
+/* Opens it anew where the descriptor is no longer this socket, since something closed it: 1, and everything that was not
+ * answered is lost; the descriptor, the port and the filter of netlink_socket_ignore_own() are other ones. 0: it is open.
+ * -errno: it cannot be opened, try again. */
+int netlink_socket_mend(struct netlink_socket *s);
 
 /* On a socket with route groups: leaves out what own changed, so that only the changes of others arrive. 0 or -errno. */
 int netlink_socket_ignore_own(struct netlink_socket *s, const struct netlink_socket *own);

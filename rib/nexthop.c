@@ -81,6 +81,8 @@ static bool ask(struct nexthop_table *t, struct nexthop *nh)
 	struct nexthop_answer a = {.state = NEXTHOP_NO_LINK};
 	if (!addr_is_zero(&nh->addr) && (nh->ifindex || addr_is_v4(&nh->addr) || !addr_is_link_local(&nh->addr)))
 		t->resolve(t->arg, nh, &a);
+	if (a.state == NEXTHOP_NOT_ASKED)
+		return false; /* what was true before is the best guess */
 	struct nhset *via = a.state < NEXTHOP_NOT_ASKED ? nhset_of(t->nhsets, a.via, a.via_count) : NULL;
 	bool changed = via != nh->via || a.state != nh->state;
 	nhset_unref(nh->via);

@@ -50,6 +50,7 @@ struct nexthop_answer {
 	unsigned via_count;
 };
 
+/* NEXTHOP_NOT_ASKED as the answer: nobody could be asked now, and the answer of before stays. */
 typedef void nexthop_resolve_fn(void *arg, const struct nexthop *nh, struct nexthop_answer *out);
 
 enum { NEXTHOP_METRIC_UNREACHABLE = 255, NEXTHOP_BUDGET = 128, NEXTHOP_EVENTS = 64 };

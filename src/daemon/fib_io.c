@@ -89,11 +89,26 @@ static void on_answers(struct ev_loop *loop, ev_io *io, int revents)
 	take_answers(w);
 }
 
+/* A socket that something closed (a debugger, a library) tells nothing and takes nothing. */
+static void mend_sockets(struct fib_writer *w)
+{
+	int mended = netlink_socket_mend(w->requests);
+	if (mended > 0) {
+		log_warn("kernel", "the socket for routes was closed by something: going on with a new one");
+		ev_io_stop(w->daemon->loop, &w->answers_io);
+		ev_io_set(&w->answers_io, netlink_socket_fd(w->requests), EV_READ);
+		ev_io_start(w->daemon->loop, &w->answers_io);
+		overrun(w);
+	}
+	kernel_watch_mend(w->watch, w->requests, mended > 0);
+}
+
 static void on_retry(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct fib_writer *w = t->data;
 	(void)loop;
 	(void)revents;
+	mend_sockets(w);
 	fib_retry(&w->fib, clock_now());
 }
 

@@ -10,6 +10,7 @@
 #include "netlink/addr_msg.h"
 #include "netlink/link_msg.h"
 #include "netlink/route_msg.h"
+#include "src/base/log_io.h"
 #include "src/daemon/audit_io.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/nexthop_io.h"
@@ -145,15 +146,19 @@ static void on_pods(struct ev_loop *loop, ev_timer *t, int revents)
 	pods_repair(w->daemon);
 }
 
+static void missed_events(struct kernel_watch *w)
+{
+	next_hops_missed_events(w->daemon->next_hops);
+	audit_plan(w->audit);
+}
+
 static void on_events(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct kernel_watch *w = io->data;
 	(void)loop;
 	(void)revents;
-	if (netlink_socket_receive(w->socket, on_event, w) != -ENOBUFS)
-		return;
-	next_hops_missed_events(w->daemon->next_hops);
-	audit_plan(w->audit);
+	if (netlink_socket_receive(w->socket, on_event, w) == -ENOBUFS)
+		missed_events(w);
 }
 
 static void on_pods_every(struct ev_loop *loop, ev_timer *t, int revents)
@@ -194,6 +199,21 @@ int kernel_watch_new(struct kernel_watch **out, struct daemon *d, const struct f
 	ev_io_start(d->loop, &w->io);
 	ev_timer_start(d->loop, &w->pods_every);
 	return 0;
+}
+
+void kernel_watch_mend(struct kernel_watch *w, const struct netlink_socket *own, bool own_is_new)
+{
+	int mended = netlink_socket_mend(w->socket);
+	if (mended > 0) {
+		log_warn("kernel", "the socket for events was closed by something: going on with a new one");
+		ev_io_stop(w->daemon->loop, &w->io);
+		ev_io_set(&w->io, netlink_socket_fd(w->socket), EV_READ);
+		ev_io_start(w->daemon->loop, &w->io);
+	}
+	if (mended > 0 || (mended == 0 && own_is_new))
+		netlink_socket_ignore_own(w->socket, own);
+	if (mended > 0)
+		missed_events(w);
 }
 
 void kernel_watch_free(struct kernel_watch *w)

@@ -12,4 +12,6 @@ struct kernel_watch;
 /* own: the socket of the FIB's executor, whose changes are not told. All are borrowed. 0 or -errno. */
 int kernel_watch_new(struct kernel_watch **out, struct daemon *d, const struct fib *f, struct audit *a,
 		     const struct netlink_socket *own);
+/* Goes on with a new socket where something closed the old one, and where own is a new one. */
+void kernel_watch_mend(struct kernel_watch *w, const struct netlink_socket *own, bool own_is_new);
 void kernel_watch_free(struct kernel_watch *w); /* NULL is fine */

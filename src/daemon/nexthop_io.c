@@ -1,5 +1,6 @@
 #include "src/daemon/nexthop_io.h"
 
+#include <errno.h>
 #include <ev.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +18,15 @@ enum {
 	REVIEW_BUDGET = 20000,
 	OWN_DELAY_MS = 200, /* our own changes come in thousands, and matter to few next hops */
 	SWEEP_S = 60,
+	AGAIN_S = 1, /* after a question without an answer */
 };
 
 struct next_hops {
 	struct daemon *daemon;
 	struct nexthop_table table;
 	struct netlink_socket *socket; /* for questions that wait for their answer: the kernel gives it at once */
-	ev_timer own, sweep;
+	ev_timer own, sweep, again;
+	struct log_limit limit;
 	bool reviewing;
 };
 
@@ -85,14 +88,38 @@ static enum nexthop_state state_of(const struct daemon *d, const struct match *m
 	return gateway ? NEXTHOP_GATEWAY : NEXTHOP_DIRECT;
 }
 
+/* That there is no route is an answer of the kernel's; these tell that it was not asked, or not heard. */
+static bool is_no_answer(int error)
+{
+	static const int errors[] = {-EBADF, -ENOTSOCK, -ENOBUFS, -ENOMEM, -EAGAIN, -ETIMEDOUT, -ECONNREFUSED, ERR_CORRUPT};
+	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+		if (error == errors[i])
+			return true;
+	return false;
+}
+
+static bool query(struct next_hops *n, const struct nexthop *nh, struct match *m)
+{
+	uint64_t buf[64];
+	netlink_route_match_request(buf, sizeof buf, 0, &nh->addr, nh->ifindex);
+	int error = netlink_query(n->socket, buf, on_match, m);
+	if (is_no_answer(error) && netlink_socket_mend(n->socket) > 0) {
+		log_warn("kernel", "the socket for next hops was closed by something: going on with a new one");
+		error = netlink_query(n->socket, buf, on_match, m);
+	}
+	if (!is_no_answer(error))
+		return true;
+	log_remote(&n->limit, LOG_LEVEL_ERROR, "kernel", "cannot look up next hops: %s; trying again", err_text(error));
+	ev_timer_set(&n->again, AGAIN_S, 0.);
+	ev_timer_start(n->daemon->loop, &n->again);
+	return false;
+}
+
 static void resolve(void *arg, const struct nexthop *nh, struct nexthop_answer *out)
 {
 	struct next_hops *n = arg;
 	struct match m = {.found = false};
-	uint64_t buf[64];
-	netlink_route_match_request(buf, sizeof buf, 0, &nh->addr, nh->ifindex);
-	netlink_query(n->socket, buf, on_match, &m);
-	out->state = state_of(n->daemon, &m);
+	out->state = query(n, nh, &m) ? state_of(n->daemon, &m) : NEXTHOP_NOT_ASKED;
 	out->via_count = 0;
 	for (unsigned i = 0; m.found && i < m.route.nexthop_count; i++)
 		if (!m.route.nexthops[i].down)
@@ -169,6 +196,13 @@ static void on_sweep(struct ev_loop *loop, ev_timer *t, int revents)
 	nexthop_doubt_all(&n->table);
 }
 
+static void on_again(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	(void)loop;
+	(void)revents;
+	next_hops_missed_events(t->data);
+}
+
 /* --- life */
 
 bool next_hops_work(struct next_hops *n)
@@ -199,7 +233,8 @@ struct next_hops *next_hops_new(struct daemon *d)
 	rib_track(d->rib, &n->table);
 	ev_timer_init(&n->own, on_own, 0., 0.);
 	ev_timer_init(&n->sweep, on_sweep, SWEEP_S, SWEEP_S);
-	n->own.data = n->sweep.data = n;
+	ev_timer_init(&n->again, on_again, 0., 0.);
+	n->own.data = n->sweep.data = n->again.data = n;
 	ev_timer_start(d->loop, &n->sweep);
 	return n;
 }
@@ -210,6 +245,7 @@ void next_hops_free(struct next_hops *n)
 		return;
 	ev_timer_stop(n->daemon->loop, &n->own);
 	ev_timer_stop(n->daemon->loop, &n->sweep);
+	ev_timer_stop(n->daemon->loop, &n->again);
 	netlink_socket_close(n->socket);
 	nexthop_table_fini(&n->table);
 	free(n);

@@ -217,6 +217,7 @@ class Underlayd(Process):
         self.state_dir = self.dir / f"{name}.state"
         self.config_path = self.dir / f"{name}.yaml"
         self.socket_path = self.run_dir / "control"
+        self.env = dict(SANITIZER_ENV)
         self.configure(config)
 
     def configure(self, config):
@@ -227,7 +228,7 @@ class Underlayd(Process):
         self.config_path.write_text(config)
 
     def start(self, wait=True, *arguments):
-        self.spawn(BUILD / "underlayd", "-f", "-c", self.config_path, *arguments, env=SANITIZER_ENV)
+        self.spawn(BUILD / "underlayd", "-f", "-c", self.config_path, *arguments, env=self.env)
         if wait:
             wait_until(lambda: self.status(), 20, f"{self.name} answers", lambda: self.log()[-2000:])
         return self

@@ -179,6 +179,26 @@ START_TEST(unreachable_is_no_path_and_comes_back)
 }
 END_TEST
 
+/* The kernel could not be asked: that is no "no". */
+START_TEST(no_answer_changes_nothing)
+{
+	struct prefix p = prefix_of(0), q = prefix_of(1);
+	rib_announce(rib, sources[3], &p, sets[3], now);
+	set_world(3, NEXTHOP_NOT_ASKED, 0);
+	set_world(4, NEXTHOP_NOT_ASKED, 0);
+	settle();
+	ck_assert_ptr_nonnull(best_of(0));
+	rib_announce(rib, sources[3], &q, sets[4], now); /* and no "yes" */
+	settle();
+	ck_assert_ptr_null(best_of(1));
+	set_world(3, NEXTHOP_NO_ROUTE, 0);
+	set_world(4, NEXTHOP_DIRECT, 0);
+	settle();
+	ck_assert_ptr_null(best_of(0));
+	ck_assert_ptr_nonnull(best_of(1));
+}
+END_TEST
+
 START_TEST(the_reachable_one_wins)
 {
 	struct prefix p = prefix_of(0);
@@ -563,6 +583,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, unreachable_is_no_path_and_comes_back);
 	tcase_add_test(t, a_table_that_grows_is_reviewed_to_the_end);
+	tcase_add_test(t, no_answer_changes_nothing);
 	tcase_add_test(t, the_reachable_one_wins);
 	tcase_add_test(t, metric_in_every_order);
 	tcase_add_test(t, another_gateway_is_told_to_the_kernel_only);
