@@ -25,6 +25,7 @@ const struct command commands[] = {
 			   {"paths", "Paths"},
 			   {"kernel", "Kernel"},
 			   {"pods", "Pods"},
+			   {"longest_turn", "Longest turn"},
 			   {"warnings", "Warnings"}},
 	},
 	{

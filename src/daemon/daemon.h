@@ -17,6 +17,7 @@
 #include "src/base/tick.h"
 #include "src/daemon/apply_policy.h"
 #include "src/daemon/transport_io.h"
+#include "src/daemon/turn.h"
 
 struct fib_writer;
 struct next_hops;
@@ -62,6 +63,8 @@ struct daemon {
 	int lock_fd;
 	struct tick publish_again_at;  /* the plugin's facts could not be written; never: they were */
 	uint32_t pod_mtu;              /* as published to the plugin; 0: not known */
+	struct turns turns;            /* of the loop: how long it was busy */
+	ev_check check;
 	ev_prepare prepare;
 	ev_idle idle;
 	ev_timer second;
@@ -75,8 +78,9 @@ void daemon_stop(struct daemon *d);
 /* Reads the configuration file again and applies what changed; a bad file changes nothing. */
 void daemon_reload(struct daemon *d);
 
-/* The running time of one turn's work. */
-enum { DAEMON_TURN_MS = 5, DAEMON_RESTART_WAIT_MS = 60000, DAEMON_RESTART_QUIET_MS = 10000 };
+/* No round of work begins later in a turn. With one more, and what is not work, a turn is to stay below TURN_LONG_US. */
+enum { DAEMON_WORK_US = 2500 };
+enum { DAEMON_RESTART_WAIT_MS = 60000, DAEMON_RESTART_QUIET_MS = 10000 };
 
 /* The configuration in d->conf_file with what the command line overrides; NULL with every error in *errors. */
 struct conf *daemon_load(const struct daemon *d, struct conf_errors *errors);

@@ -54,33 +54,78 @@ static bool flush_dying(struct daemon *d, unsigned budget)
 	return false;
 }
 
+static bool forget_sources(struct daemon *d)
+{
+	return flush_dying(d, FLUSH_BUDGET);
+}
+
+static bool look_at_next_hops(struct daemon *d)
+{
+	return d->next_hops && next_hops_work(d->next_hops);
+}
+
+static bool write_kernel(struct daemon *d)
+{
+	return d->fib && fib_writer_work(d->fib);
+}
+
+static bool tell_peers(struct daemon *d)
+{
+	bool more = export_work(d);
+	limits_advertised(d);
+	return more;
+}
+
+static bool free_prefixes(struct daemon *d)
+{
+	return rib_sweep(d->rib);
+}
+
 /* One round over everything that has something to do; true: there is more. */
 static bool work_round(struct daemon *d)
 {
-	bool more = flush_dying(d, FLUSH_BUDGET);
-	more |= refresh_work(d);
-	if (d->next_hops)
-		more |= next_hops_work(d->next_hops); /* before anyone is told of what depends on them */
-	if (d->fib)
-		more |= fib_writer_work(d->fib);
-	more |= export_work(d);
-	limits_advertised(d);
-	return more | rib_sweep(d->rib);
+	static const struct {
+		enum turn_part part;
+		bool (*work)(struct daemon *d);
+	} parts[] = {
+		{TURN_LEAVING, forget_sources},
+		{TURN_REFRESHES, refresh_work},
+		{TURN_NEXT_HOPS, look_at_next_hops}, /* before anyone is told of what depends on them */
+		{TURN_KERNEL, write_kernel},
+		{TURN_EXPORT, tell_peers},
+		{TURN_SWEEP, free_prefixes},
+	};
+	bool more = false;
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		more |= parts[i].work(d);
+		turns_mark(&d->turns, parts[i].part, clock_us());
+	}
+	return more;
 }
 
 static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
 {
 	struct daemon *d = w->data;
-	struct tick start = clock_now();
 	bool more;
 	(void)revents;
+	turns_mark(&d->turns, TURN_EVENTS, clock_us());
 	do
 		more = work_round(d);
-	while (more && tick_since_ms(start, clock_now()) < DAEMON_TURN_MS);
+	while (more && clock_us() - d->turns.began_us < DAEMON_WORK_US);
 	if (more)
 		ev_idle_start(loop, &d->idle); /* the loop must not sleep */
 	else
 		ev_idle_stop(loop, &d->idle);
+	turns_end(&d->turns, clock_us(), clock_cpu_us());
+}
+
+/* The first thing after a wait. */
+static void on_check(struct ev_loop *loop, ev_check *w, int revents)
+{
+	struct daemon *d = w->data;
+	(void)loop;
+	(void)revents;
+	turns_begin(&d->turns, clock_us(), clock_cpu_us());
 }
 
 static void on_idle(struct ev_loop *loop, ev_idle *w, int revents)
@@ -215,13 +260,16 @@ static void on_sighup(struct ev_loop *loop, ev_signal *w, int revents)
 static void watch(struct daemon *d)
 {
 	ev_prepare_init(&d->prepare, on_prepare);
+	ev_check_init(&d->check, on_check);
+	ev_set_priority(&d->check, EV_MAXPRI);
 	ev_idle_init(&d->idle, on_idle);
 	ev_timer_init(&d->second, on_second, 1., 1.);
 	ev_signal_init(&d->sigterm, on_stop_signal, SIGTERM);
 	ev_signal_init(&d->sigint, on_stop_signal, SIGINT);
 	ev_signal_init(&d->sighup, on_sighup, SIGHUP);
-	d->prepare.data = d->second.data = d->sighup.data = d;
+	d->prepare.data = d->check.data = d->second.data = d->sighup.data = d;
 	ev_prepare_start(d->loop, &d->prepare);
+	ev_check_start(d->loop, &d->check);
 	ev_timer_start(d->loop, &d->second);
 	ev_signal_start(d->loop, &d->sigterm);
 	ev_signal_start(d->loop, &d->sigint);

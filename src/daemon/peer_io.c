@@ -26,7 +26,7 @@
 #include "src/daemon/own_next_hops_io.h"
 #include "src/daemon/sockaddr.h"
 
-enum { READ_SIZE = 65536, WRITE_IOV = 64, LINGER_S = 2, GOODBYES_MAX = 64 };
+enum { READ_SIZE = 16384, WRITE_IOV = 64, LINGER_S = 2, GOODBYES_MAX = 64 };
 
 static void carry_out(struct peer *p, const struct bgp_actions *acts);
 

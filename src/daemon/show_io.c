@@ -1,4 +1,5 @@
 /* The rows of every `show` command. What a row holds beyond the columns of src/base/commands.c is for -j. */
+#include <inttypes.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,6 +159,21 @@ static void put_counts(const struct daemon *d, struct json_object *row)
 	put_number(row, "kernel_failed", fib_writer_failed(d->fib));
 }
 
+/* How long anything ever had to wait for the loop. */
+static void put_turns(const struct turns *t, struct json_object *row)
+{
+	char text[TEXT], ago[32];
+	uint64_t since_ms = (clock_us() - t->longest_at_us) / 1000;
+	snprintf(text, sizeof text, "%.1f ms (%s) %s ago, at most %.1f ms of processor; %" PRIu64 " above %d ms",
+		 (double)t->longest_us / 1000, turn_part_name(t->longest_part), duration((int64_t)since_ms, ago, sizeof ago),
+		 (double)t->busiest_us / 1000, t->long_ones, TURN_LONG_US / 1000);
+	put(row, "longest_turn", text);
+	put_number(row, "longest_turn_us", t->longest_us);
+	put_number(row, "busiest_turn_us", t->busiest_us);
+	put_number(row, "turns", t->count);
+	put_number(row, "long_turns", t->long_ones);
+}
+
 static struct json_object *show_status(struct show *s)
 {
 	const struct daemon *d = s->daemon;
@@ -181,6 +197,7 @@ static struct json_object *show_status(struct show *s)
 	put_counts(d, row);
 	int lease_error = pods_each(d, count_lease, &pods);
 	put_number(row, "pods", pods);
+	put_turns(&d->turns, row);
 	put_warnings(d, row, lease_error);
 	return row;
 }
