@@ -1,6 +1,7 @@
 #include "netlink/route_msg.h"
 
 #include <linux/rtnetlink.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -112,7 +113,7 @@ size_t netlink_route_encode(void *buf, size_t cap, enum netlink_route_op op, uin
 	struct rtmsg *rt;
 	void *body;
 	bool wants_nexthops = op != NETLINK_ROUTE_DELETE && r->type == ROUTE_UNICAST;
-	if (wants_nexthops && !has_nexthops(r))
+	if (r->type == ROUTE_OTHER || (wants_nexthops && !has_nexthops(r)))
 		return 0;
 	struct netlink_builder b =
 		netlink_message_start(buf, cap, ops[op].type, ops[op].flags, seq, sizeof *rt, &body);
@@ -188,7 +189,7 @@ static int get_multipath(const struct nlattr *list, uint8_t family, struct route
 static int get_nexthops(const struct nlattr *const *at, const struct rtmsg *rt, struct route *out)
 {
 	struct route_nexthop *n = &out->nexthops[0];
-	if (out->type == ROUTE_BLACKHOLE)
+	if (out->type != ROUTE_UNICAST)
 		return 0;
 	if (at[RTA_MULTIPATH])
 		return get_multipath(at[RTA_MULTIPATH], rt->rtm_family, out);
@@ -219,10 +220,27 @@ static int get_prefix(const struct rtmsg *rt, const struct nlattr *dst, struct p
 	return !v4 && prefix_is_v4(out) ? ERR_UNSUPPORTED : 0;
 }
 
+static bool type_of(unsigned char rtn, enum route_type *out)
+{
+	static const struct {
+		unsigned char rtn;
+		enum route_type type;
+	} types[] = {{RTN_UNICAST, ROUTE_UNICAST}, {RTN_BLACKHOLE, ROUTE_BLACKHOLE}, {RTN_UNREACHABLE, ROUTE_OTHER},
+		     {RTN_PROHIBIT, ROUTE_OTHER},  {RTN_THROW, ROUTE_OTHER}};
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		*out = types[i].type;
+		if (types[i].rtn == rtn)
+			return true;
+	}
+	return false;
+}
+
+/* Those of a type of service are beside ours, not in their place. */
 static bool models(const struct rtmsg *rt)
 {
+	enum route_type type;
 	return (rt->rtm_family == AF_INET || rt->rtm_family == AF_INET6) && !(rt->rtm_flags & RTM_F_CLONED) &&
-	       (rt->rtm_type == RTN_UNICAST || rt->rtm_type == RTN_BLACKHOLE) && !rt->rtm_src_len;
+	       type_of(rt->rtm_type, &type) && !rt->rtm_src_len && !rt->rtm_tos;
 }
 
 int netlink_route_decode(const struct nlmsghdr *h, struct route *out, bool *deleted)
@@ -235,7 +253,7 @@ int netlink_route_decode(const struct nlmsghdr *h, struct route *out, bool *dele
 		return ERR_UNSUPPORTED;
 	netlink_attrs(h, sizeof *rt, at, RTA_MAX);
 	memset(out, 0, sizeof *out);
-	out->type = rt->rtm_type == RTN_BLACKHOLE ? ROUTE_BLACKHOLE : ROUTE_UNICAST;
+	type_of(rt->rtm_type, &out->type);
 	out->scope = rt->rtm_scope;
 	out->mark.protocol = rt->rtm_protocol;
 	out->mark.table = rt->rtm_table;
@@ -309,4 +327,17 @@ int netlink_route_get_decode(const struct nlmsghdr *h, struct netlink_route_answ
 	netlink_get_addr(at[RTA_PREFSRC], rt->rtm_family, &out->source);
 	netlink_get_u32(at[RTA_OIF], &out->ifindex);
 	return get_gateway(at, rt->rtm_family, &out->gateway) ? 0 : ERR_CORRUPT;
+}
+
+const char *netlink_protocol_text(uint8_t protocol, char buf[NETLINK_PROTOCOL_TEXT_MAX])
+{
+	static const char *const names[UINT8_MAX + 1] = {
+		[RTPROT_REDIRECT] = "redirect", [RTPROT_KERNEL] = "kernel", [RTPROT_BOOT] = "boot", [RTPROT_STATIC] = "static",
+		[RTPROT_RA] = "ra",             [RTPROT_ZEBRA] = "zebra",   [RTPROT_BIRD] = "bird", [RTPROT_DHCP] = "dhcp",
+		[RTPROT_KEEPALIVED] = "keepalived", [RTPROT_BABEL] = "babel", [RTPROT_OPENR] = "openr", [RTPROT_BGP] = "bgp",
+		[RTPROT_ISIS] = "isis",         [RTPROT_OSPF] = "ospf",     [RTPROT_RIP] = "rip",   [RTPROT_EIGRP] = "eigrp",
+	};
+	const char *name = names[protocol];
+	snprintf(buf, NETLINK_PROTOCOL_TEXT_MAX, name ? "%s (%u)" : "%s%u", name ? name : "", protocol);
+	return buf;
 }

@@ -1,6 +1,6 @@
 /* struct route to and from RTM_NEWROUTE, RTM_DELROUTE and RTM_GETROUTE. Pure: bytes in, bytes out. One with a nexthop_id
  * is said by that alone; read from a kernel it has its next hops beside it, unless net.ipv4.nexthop_compat_mode is 0.
- * A route of the kernel that struct route cannot carry (cloned, local, multicast, unreachable, more
+ * A route of the kernel that struct route cannot carry (cloned, local, multicast, with a type of service, more
  * next hops than ROUTE_NEXTHOPS_MAX, ...) is ERR_UNSUPPORTED, which readers of a dump skip.
  */
 #pragma once
@@ -19,7 +19,7 @@ enum netlink_route_op {
 
 enum { NETLINK_ROUTE_MESSAGE_MAX = 128 + ROUTE_NEXTHOPS_MAX * 40 };
 
-/* Bytes written, 0 where they do not fit or r is a unicast route without a next hop. */
+/* Bytes written, 0 where they do not fit, r is a unicast route without a next hop or of another type. */
 size_t netlink_route_encode(void *buf, size_t cap, enum netlink_route_op op, uint32_t seq, const struct route *r);
 /* *deleted: an RTM_DELROUTE. ERR_CORRUPT, ERR_UNSUPPORTED, or 0. */
 int netlink_route_decode(const struct nlmsghdr *h, struct route *out, bool *deleted);
@@ -43,3 +43,7 @@ struct netlink_route_answer {
 	bool local;          /* dst is one of this host's own addresses */
 };
 int netlink_route_get_decode(const struct nlmsghdr *h, struct netlink_route_answer *out);
+
+/* "static (4)", or "77" where the number has no usual name. Returns buf. */
+enum { NETLINK_PROTOCOL_TEXT_MAX = 24 };
+const char *netlink_protocol_text(uint8_t protocol, char buf[NETLINK_PROTOCOL_TEXT_MAX]);

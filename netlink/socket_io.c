@@ -16,23 +16,24 @@
 #include "src/base/clock_io.h"
 #include "src/base/err.h"
 
-enum { RECEIVE_BUFFER = 8 << 20, DATAGRAM_MAX = 64 << 10, DUMP_TRIES = 5 };
+enum { RECEIVE_BUFFER = 64 << 20, SEND_BUFFER = 8 << 20, DATAGRAM_MAX = 64 << 10, DUMP_TRIES = 5 };
 
 struct netlink_socket {
 	int fd;
 	uint32_t groups;
 	uint32_t port; /* the kernel's name for this socket: answers to it carry it */
 	uint32_t seq;  /* of the last synchronous request */
+	bool interrupted; /* the dump that is being read, by a change */
 	_Alignas(struct nlmsghdr) char buf[DATAGRAM_MAX];
 };
 
 static int set_options(int fd)
 {
-	int size = RECEIVE_BUFFER, on = 1;
-	/* beyond net.core.rmem_max where we may, else as much as that gives */
+	int size = RECEIVE_BUFFER, out = SEND_BUFFER, on = 1;
+	/* only a limit: memory goes with what waits, some 1 kB a message; beyond net.core.rmem_max where we may, else as much as that gives */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) < 0)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &out, sizeof out);
 	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);
 	setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof on);
 	if (setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on) < 0)
@@ -95,17 +96,27 @@ static bool is_open(const struct netlink_socket *s)
 	return getsockname(s->fd, (struct sockaddr *)&a, &len) == 0 && a.nl_family == AF_NETLINK && a.nl_pid == s->port;
 }
 
-int netlink_socket_mend(struct netlink_socket *s)
+int netlink_socket_mend(struct netlink_socket *s, bool broken)
 {
-	if (is_open(s))
+	bool open = is_open(s);
+	if (open && !broken)
 		return 0;
-	int err = open_socket(s); /* the old descriptor is closed, or belongs to somebody else */
+	if (open)
+		close(s->fd); /* else it is closed, or the descriptor belongs to somebody else */
+	int err = open_socket(s);
 	if (!err)
 		return 1;
 	if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;
 	return err;
+}
+
+size_t netlink_socket_buffer(const struct netlink_socket *s)
+{
+	int size = 0;
+	socklen_t len = sizeof size;
+	return getsockopt(s->fd, SOL_SOCKET, SO_RCVBUF, &size, &len) < 0 ? 0 : (size_t)size;
 }
 
 int netlink_socket_ignore_own(struct netlink_socket *s, const struct netlink_socket *own)
@@ -228,30 +239,41 @@ static int wait_readable(const struct netlink_socket *s, struct tick until)
 	return n == 0 ? -ETIMEDOUT : 0;
 }
 
-/* Sends msg under a number of its own and reads until its last answer. */
-static int exchange(struct netlink_socket *s, const void *msg, struct exchange *x)
+/* Sends msg under a number of its own. */
+static int ask(struct netlink_socket *s, const void *msg)
 {
 	struct nlmsghdr head = *(const struct nlmsghdr *)msg;
-	struct tick until = tick_after(clock_now(), NETLINK_WAIT_MS);
 	head.nlmsg_seq = ++s->seq;
 	struct iovec iov[2] = {
 		{.iov_base = &head, .iov_len = sizeof head},
 		{.iov_base = (char *)(uintptr_t)msg + sizeof head, .iov_len = head.nlmsg_len - sizeof head},
 	};
-	int err = send_vector(s, iov, 2);
+	return send_vector(s, iov, 2);
+}
+
+/* One datagram of the answer to what was asked last. 0 or -errno. */
+static int take_datagram(struct netlink_socket *s, struct exchange *x)
+{
+	ssize_t n = receive_one(s);
+	if (n < 0)
+		return (int)n;
+	const void *at = s->buf;
+	size_t left = (size_t)n;
+	for (const struct nlmsghdr *h; (h = netlink_message_next(&at, &left));)
+		if (h->nlmsg_seq == s->seq && h->nlmsg_pid == s->port)
+			take(x, h);
+	return 0;
+}
+
+/* Asks and reads until the last answer. */
+static int exchange(struct netlink_socket *s, const void *msg, struct exchange *x)
+{
+	struct tick until = tick_after(clock_now(), NETLINK_WAIT_MS);
+	int err = ask(s, msg);
 	while (!err && !x->done) {
-		ssize_t n = receive_one(s);
-		if (n == -EAGAIN || n == -EWOULDBLOCK) {
+		err = take_datagram(s, x);
+		if (err == -EAGAIN)
 			err = wait_readable(s, until);
-			continue;
-		}
-		if (n < 0)
-			return (int)n;
-		const void *at = s->buf;
-		size_t left = (size_t)n;
-		for (const struct nlmsghdr *h; (h = netlink_message_next(&at, &left));)
-			if (h->nlmsg_seq == head.nlmsg_seq && h->nlmsg_pid == s->port)
-				take(x, h);
 	}
 	return err ? err : x->result;
 }
@@ -279,4 +301,20 @@ int netlink_dump(struct netlink_socket *s, const void *request, netlink_message_
 			return err;
 	}
 	return -EINTR;
+}
+
+int netlink_dump_begin(struct netlink_socket *s, const void *request)
+{
+	s->interrupted = false;
+	return ask(s, request);
+}
+
+int netlink_dump_step(struct netlink_socket *s, netlink_message_fn *fn, void *arg)
+{
+	struct exchange x = {.fn = fn, .arg = arg};
+	int err = take_datagram(s, &x);
+	s->interrupted |= x.interrupted;
+	if (err || !x.done)
+		return err ? err : 1;
+	return x.result == 0 && s->interrupted ? -EINTR : x.result;
 }

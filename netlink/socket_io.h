@@ -13,6 +13,7 @@
  */
 #pragma once
 #include <linux/netlink.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,10 +25,12 @@ enum { NETLINK_WAIT_MS = 10000, NETLINK_TEXT_MAX = 160 };
 int netlink_socket_open(struct netlink_socket **out, uint32_t groups);
 void netlink_socket_close(struct netlink_socket *s); /* NULL is fine */
 int netlink_socket_fd(const struct netlink_socket *s);
-/* Opens it anew where the descriptor is no longer this socket, since something closed it: 1, and everything that was not
- * answered is lost; the descriptor, the port and the filter of netlink_socket_ignore_own() are other ones. 0: it is open.
- * -errno: it cannot be opened, try again. */
-int netlink_socket_mend(struct netlink_socket *s);
+/* Opens it anew where it is broken (it answers with errors), or where the descriptor is no longer this socket, since something
+ * closed it: 1, and everything that was not answered is lost; the descriptor, the port and the filter of
+ * netlink_socket_ignore_own() are other ones. 0: it is open. -errno: it cannot be opened, try again. */
+int netlink_socket_mend(struct netlink_socket *s, bool broken);
+/* Bytes that may wait to be received, as the kernel counts them. */
+size_t netlink_socket_buffer(const struct netlink_socket *s);
 
 /* On a socket with route groups: leaves out what own changed, so that only the changes of others arrive. 0 or -errno. */
 int netlink_socket_ignore_own(struct netlink_socket *s, const struct netlink_socket *own);
@@ -43,6 +46,12 @@ typedef void netlink_message_fn(void *arg, const struct nlmsghdr *h, int error, 
  * readable). 0 or -errno; -ENOBUFS means that messages were lost and the state must be read anew. */
 enum { NETLINK_TURN_DATAGRAMS = 64 };
 int netlink_socket_receive(struct netlink_socket *s, netlink_message_fn *fn, void *arg);
+
+/* A dump in slices, so that a long one holds nothing up: begin, then step until it answers other than 1 (0: complete; -EINTR: a
+ * change interrupted it, begin again; -EAGAIN: nothing has come yet; -errno: give the socket up). One at a time, on a socket
+ * of its own. */
+int netlink_dump_begin(struct netlink_socket *s, const void *request);
+int netlink_dump_step(struct netlink_socket *s, netlink_message_fn *fn, void *arg);
 
 /* One message, its acknowledgement. ext_text (may be NULL with cap 0) gets the kernel's words or "". */
 int netlink_request(struct netlink_socket *s, const void *msg, char *ext_text, size_t cap);

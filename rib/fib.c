@@ -11,7 +11,8 @@ void fib_init(struct fib *f, struct nhset_table *nhsets, const struct route_mark
 	memset(f, 0, sizeof *f);
 	hash_table_init(&f->table);
 	list_init(&f->todo);
-	list_init(&f->failed);
+	for (unsigned i = 0; i < FIB_WAITS; i++)
+		list_init(&f->waiting[i]);
 	f->nhsets = nhsets;
 	f->mark = *mark;
 }
@@ -29,21 +30,85 @@ static void set_have(struct fib *f, struct fib_entry *e, struct nhset *s)
 	set(&e->have, s);
 }
 
-static void dequeue(struct fib_entry *e)
+static void set_want(struct fib *f, struct fib_entry *e, struct nhset *s)
 {
-	if (list_linked(&e->queue))
+	f->wanted += (s != NULL) - (size_t)(e->want != NULL);
+	set(&e->want, s);
+}
+
+static void dequeue(struct fib *f, struct fib_entry *e)
+{
+	f->waiting_count -= e->on == FIB_WAITING;
+	f->todo_count -= e->on == FIB_TODO;
+	if (e->on != FIB_NO_QUEUE)
 		list_remove(&e->queue);
+	e->on = FIB_NO_QUEUE;
+}
+
+static void enqueue(struct fib *f, struct fib_entry *e, bool first)
+{
+	dequeue(f, e);
+	(first ? list_prepend : list_append)(&f->todo, &e->queue);
+	e->on = FIB_TODO;
+	f->todo_count++;
+}
+
+static void drop_trouble(struct fib *f, struct fib_entry *e)
+{
+	if (!e->trouble)
+		return;
+	f->refused -= e->trouble->error != 0;
+	f->foreign -= e->trouble->foreign;
+	free(e->trouble->text);
+	free(e->trouble);
+	e->trouble = NULL;
+}
+
+static struct fib_trouble *trouble_of(struct fib_entry *e)
+{
+	if (!e->trouble)
+		e->trouble = calloc(1, sizeof *e->trouble);
+	if (!e->trouble)
+		abort();
+	return e->trouble;
+}
+
+static void set_error(struct fib *f, struct fib_entry *e, int error, const char *text)
+{
+	struct fib_trouble *t = trouble_of(e);
+	f->refused += (error != 0) - (size_t)(t->error != 0);
+	free(t->text);
+	t->text = text && *text ? strdup(text) : NULL;
+	t->error = error;
+}
+
+static void set_foreign(struct fib *f, struct fib_entry *e, bool foreign, uint8_t owner)
+{
+	struct fib_trouble *t = trouble_of(e);
+	f->foreign += foreign - (size_t)t->foreign;
+	t->foreign = foreign;
+	t->owner = owner;
+}
+
+int fib_entry_error(const struct fib_entry *e)
+{
+	return e->trouble ? e->trouble->error : 0;
+}
+
+bool fib_entry_fought_over(const struct fib_entry *e)
+{
+	return e->on == FIB_WAITING && !e->trouble->error;
 }
 
 static void free_entry(struct fib *f, struct fib_entry *e)
 {
-	dequeue(e);
+	dequeue(f, e);
 	set_have(f, e, NULL);
-	set(&e->want, NULL);
+	set_want(f, e, NULL);
 	set(&e->sent, NULL);
 	f->in_flight -= e->in_flight;
 	hash_table_remove(&f->table, &e->node);
-	free(e->error_text);
+	drop_trouble(f, e);
 	free(e);
 	live_drop(LIVE_FIB_ENTRY);
 }
@@ -84,30 +149,26 @@ static struct fib_entry *find_or_make(struct fib *f, const struct prefix *p)
 	return e;
 }
 
-static void clear_error(struct fib_entry *e)
+/* Puts the entry where it belongs: to do, at rest, or gone. */
+static void place(struct fib *f, struct fib_entry *e, bool first)
 {
-	free(e->error_text);
-	e->error_text = NULL;
-	e->error = 0;
-	e->failures = 0;
-	e->retry_at = (struct tick){0};
+	dequeue(f, e);
+	if (e->in_flight)
+		return; /* fib_done() settles it again */
+	if (e->want != e->have) {
+		if (!f->held || !e->have || e->lost)
+			enqueue(f, e, first);
+		return;
+	}
+	drop_trouble(f, e);
+	e->harm = FIB_UNHARMED;
+	if (!e->want)
+		free_entry(f, e);
 }
 
-/* Puts the entry where it belongs: to do, at rest, or gone. True: there is something to do. */
-static bool settle(struct fib *f, struct fib_entry *e)
+static void settle(struct fib *f, struct fib_entry *e)
 {
-	dequeue(e);
-	if (e->in_flight)
-		return false; /* fib_done() settles it again */
-	if (e->want == e->have) {
-		clear_error(e);
-		if (!e->want)
-			free_entry(f, e);
-		return false;
-	}
-	if (!f->held || !e->have || e->lost)
-		list_append(&f->todo, &e->queue);
-	return true;
+	place(f, e, false);
 }
 
 static bool has_next_hop(const struct nhset *s, const struct route_nexthop *nh)
@@ -134,8 +195,8 @@ void fib_want(struct fib *f, const struct prefix *p, struct nhset *want)
 	if (e->want == want && e->want)
 		return;
 	e->lost |= loses_next_hop(e->want, want);
-	set(&e->want, want);
-	clear_error(e);
+	set_want(f, e, want);
+	drop_trouble(f, e);
 	settle(f, e);
 }
 
@@ -155,7 +216,7 @@ bool fib_next(struct fib *f, struct fib_intent *out)
 	if (list_empty(&f->todo))
 		return false;
 	struct fib_entry *e = container_of(f->todo.next, struct fib_entry, queue);
-	dequeue(e);
+	dequeue(f, e);
 	set(&e->sent, e->want);
 	e->in_flight = true;
 	f->in_flight++;
@@ -166,99 +227,382 @@ bool fib_next(struct fib *f, struct fib_intent *out)
 	return true;
 }
 
-static void fail(struct fib *f, struct fib_entry *e, int error, const char *text, struct tick now)
+static int64_t wait_ms(unsigned level)
 {
-	int64_t wait = FIB_RETRY_MS;
-	for (unsigned i = 0; i < e->failures && wait < FIB_RETRY_MAX_MS; i++)
-		wait *= 2;
-	free(e->error_text);
-	e->error_text = text && *text ? strdup(text) : NULL;
-	e->error = error;
-	if (e->failures < 16)
-		e->failures++;
-	e->retry_at = tick_after(now, wait < FIB_RETRY_MAX_MS ? wait : FIB_RETRY_MAX_MS);
-	list_append(&f->failed, &e->queue);
+	int64_t wait = (int64_t)FIB_RETRY_MS << level;
+	return wait < FIB_RETRY_MAX_MS ? wait : FIB_RETRY_MAX_MS;
 }
 
-void fib_done(struct fib *f, struct fib_entry *e, int error, const char *text, struct tick now)
+/* All entries of a list wait equally long, which keeps it in order. */
+static void wait(struct fib *f, struct fib_entry *e, unsigned level, struct tick now)
+{
+	struct fib_trouble *t = trouble_of(e);
+	dequeue(f, e);
+	t->level = (uint8_t)(level < FIB_WAITS ? level : FIB_WAITS - 1);
+	t->retry_at = tick_after(now, wait_ms(t->level));
+	list_append(&f->waiting[t->level], &e->queue);
+	e->on = FIB_WAITING;
+	f->waiting_count++;
+}
+
+static bool fail(struct fib *f, struct fib_entry *e, int error, const char *text, struct tick now)
+{
+	bool again = fib_entry_error(e) != 0, news = fib_entry_error(e) != error;
+	unsigned level = again ? e->trouble->level + 1u : 0;
+	set_error(f, e, error, text);
+	if (error != -EEXIST)
+		set_foreign(f, e, false, 0);
+	else if (!e->trouble->foreign)
+		f->unclear = true; /* another's, or ours after all */
+	wait(f, e, level, now);
+	return news;
+}
+
+static void repaired(struct fib *f, struct fib_entry *e)
+{
+	f->repaired[e->harm] += e->harm != FIB_UNHARMED;
+	e->harm = FIB_UNHARMED;
+}
+
+bool fib_done(struct fib *f, struct fib_entry *e, int error, const char *text, struct tick now)
 {
 	bool gone = !e->sent && (error == -ESRCH || error == -ENOENT || error == -ENODEV);
 	bool obsolete = e->sent != e->want;
 	f->in_flight--;
 	e->in_flight = false;
+	e->touched = f->round;
 	if (error == 0 || gone)
 		set_have(f, e, e->sent);
 	else if (error == -ENOENT)
 		set_have(f, e, NULL); /* what we meant to replace is not there */
 	set(&e->sent, NULL);
-	dequeue(e);
 	if (error && !gone && !obsolete && error != -ENOENT)
-		fail(f, e, error, text, now);
-	else
-		settle(f, e);
+		return fail(f, e, error, text, now);
+	if (error == 0)
+		repaired(f, e);
+	settle(f, e);
+	return false;
 }
 
-void fib_lost(struct fib *f)
+void fib_lost(struct fib *f, struct fib_entry *e)
 {
-	for (struct hash_node *n = hash_table_each(&f->table, NULL); n; n = hash_table_each(&f->table, n)) {
-		struct fib_entry *e = container_of(n, struct fib_entry, node);
-		e->in_flight = false;
-		set(&e->sent, NULL);
-	}
-	f->in_flight = 0;
+	f->in_flight--;
+	e->in_flight = false;
+	e->touched = f->round;
+	set(&e->sent, NULL);
+	f->unclear = true;
 }
 
 struct tick fib_retry(struct fib *f, struct tick now)
 {
+	enum { BUDGET = 10000 };
 	struct tick next = {0};
-	list_each(n, tmp, &f->failed) {
-		struct fib_entry *e = container_of(n, struct fib_entry, queue);
-		if (!tick_due(e->retry_at, now)) {
-			next = tick_earlier(next, e->retry_at);
-			continue;
+	unsigned n = 0;
+	for (unsigned i = 0; i < FIB_WAITS; i++) {
+		while (!list_empty(&f->waiting[i])) {
+			struct fib_entry *e = container_of(f->waiting[i].next, struct fib_entry, queue);
+			if (n == BUDGET || !tick_due(e->trouble->retry_at, now)) {
+				next = tick_earlier(next, e->trouble->retry_at);
+				break;
+			}
+			enqueue(f, e, false);
+			n++;
 		}
-		list_remove(n);
-		list_append(&f->todo, n);
 	}
 	return next;
 }
 
-void fib_dump_begin(struct fib *f)
+void fib_retry_all(struct fib *f)
 {
-	for (struct hash_node *n = hash_table_each(&f->table, NULL); n; n = hash_table_each(&f->table, n))
-		container_of(n, struct fib_entry, node)->seen = false;
+	for (unsigned i = 0; i < FIB_WAITS; i++) {
+		while (!list_empty(&f->waiting[i])) {
+			struct fib_entry *e = container_of(f->waiting[i].next, struct fib_entry, queue);
+			e->fights = 0;
+			enqueue(f, e, false);
+		}
+	}
 }
 
-void fib_dump_found(struct fib *f, const struct route *r)
+/* --- what others do */
+
+/* The first FIB_FIGHTS times at once. */
+static int64_t fight_wait_ms(unsigned fights)
+{
+	return fights > FIB_FIGHTS ? wait_ms(fights - FIB_FIGHTS - 1u) : 0;
+}
+
+/* How often it was taken away now, in a row. */
+static unsigned count_fights(const struct fib_entry *e, unsigned unit)
+{
+	enum { MOST = FIB_FIGHTS + FIB_WAITS };
+	unsigned since_ms = ((unit - e->fought_at) & 0xfff) * FIB_FOUGHT_UNIT_MS;
+	if (since_ms > fight_wait_ms(e->fights) + FIB_PEACE_MS)
+		return 1;
+	return e->fights < MOST ? e->fights + 1u : MOST;
+}
+
+/* Put back ahead of all that is new. */
+static void mend(struct fib *f, struct fib_entry *e, enum fib_harm harm)
+{
+	e->harm = harm & 3;
+	e->touched = f->round;
+	place(f, e, true);
+}
+
+/* By another program: ever later where that happens again and again. */
+static void hurt(struct fib *f, struct fib_entry *e, enum fib_harm harm, struct tick now)
+{
+	unsigned unit = (unsigned)(now.ms / FIB_FOUGHT_UNIT_MS) & 0xfff;
+	e->fights = count_fights(e, unit) & 15;
+	e->fought_at = unit & 0xfff;
+	unsigned fights = e->want && !f->held ? e->fights : 0;
+	mend(f, e, harm);
+	if (fights <= FIB_FIGHTS || e->on != FIB_TODO) /* an entry that nobody wants may be gone */
+		return;
+	drop_trouble(f, e);
+	wait(f, e, fights - FIB_FIGHTS - 1, now);
+}
+
+/* Another's route where ours should be. True: that is new. */
+static bool displaced(struct fib *f, struct fib_entry *e, uint8_t owner, struct tick now)
+{
+	bool known = e->trouble && e->trouble->foreign && e->trouble->owner == owner;
+	set_have(f, e, NULL);
+	set_error(f, e, -EEXIST, NULL);
+	set_foreign(f, e, true, owner);
+	e->touched = f->round;
+	e->harm = FIB_UNHARMED;
+	wait(f, e, FIB_WAITS - 1, now); /* an event tells when it goes */
+	return !known;
+}
+
+/* Ours by its mark. One without a gateway is a pod's, unless it took the place of one that we put there. */
+static bool is_ours(const struct fib *f, const struct fib_entry *e, const struct route *r)
+{
+	return r->mark.protocol == f->mark.protocol &&
+	       (r->type == ROUTE_BLACKHOLE || r->nexthop_id || (r->nexthop_count && !addr_is_zero(&r->nexthops[0].gateway)) || (e && e->have));
+}
+
+static struct nhset *set_of(struct fib *f, const struct route *r)
 {
 	struct route_nexthop at[ROUTE_NEXTHOPS_MAX];
-	struct fib_entry *e = find_or_make(f, &r->prefix);
 	for (unsigned i = 0; i < r->nexthop_count; i++) {
 		at[i] = r->nexthops[i];
 		if (!addr_is_zero(&at[i].gateway) && !addr_is_link_local(&at[i].gateway))
 			at[i].ifindex = 0; /* the kernel's finding, not part of what we say */
 	}
-	struct nhset *s = nhset_of(f->nhsets, at, r->type == ROUTE_BLACKHOLE ? 0 : r->nexthop_count);
-	set_have(f, e, s);
-	nhset_unref(s);
-	e->seen = true;
+	return nhset_of(f->nhsets, at, r->type == ROUTE_UNICAST ? r->nexthop_count : 0);
 }
 
-size_t fib_dump_end(struct fib *f)
+/* Does the kernel have what we know? */
+static bool is_as_known(struct fib *f, const struct fib_entry *e, const struct route *r)
 {
-	size_t differ = 0;
-	for (struct hash_node *n = hash_table_each(&f->table, NULL), *next; n; n = next) {
-		struct fib_entry *e = container_of(n, struct fib_entry, node);
-		next = hash_table_each(&f->table, n);
-		if (!e->seen)
-			set_have(f, e, NULL);
-		if (e->error == -EEXIST && e->want != e->have)
-			continue; /* another's route stands there, and it has its own time to be tried again */
-		e->failures = 0; /* what refused the others, a link that was away, may be over */
-		bool under_way = e->in_flight || (list_linked(&e->queue) && !e->error);
-		differ += settle(f, e) && !under_way;
+	struct nhset *s = set_of(f, r);
+	bool same = e->have == s;
+	nhset_unref(s);
+	return same;
+}
+
+static void take_over(struct fib *f, struct fib_entry *e, const struct route *r)
+{
+	struct nhset *s = set_of(f, r);
+	set_have(f, e, s);
+	nhset_unref(s);
+}
+
+static enum fib_event foreign_event(struct fib *f, struct fib_entry *e, const struct route *r, unsigned how, struct tick now)
+{
+	if (how & FIB_DELETED) {
+		if (!e->trouble || !e->trouble->foreign)
+			return FIB_NOTHING;
+		drop_trouble(f, e);
+		place(f, e, true);
+		return FIB_FOREIGN_WENT;
 	}
-	return differ;
+	if (!e->want || (e->have && !(how & FIB_REPLACED))) /* beside ours: an appended one comes second */
+		return FIB_NOTHING;
+	return displaced(f, e, r->mark.protocol, now) ? FIB_FOREIGN_CAME : FIB_NOTHING;
+}
+
+static enum fib_event taken(struct fib *f, struct fib_entry *e, const struct route *r, unsigned how, struct tick now)
+{
+	if (!e || !e->have)
+		return FIB_NOTHING;
+	if (!is_as_known(f, e, r)) { /* some of its next hops, or what stood there before our last change */
+		f->unclear = true;
+		return FIB_NOTHING;
+	}
+	set_have(f, e, NULL);
+	if (how & FIB_BY_KERNEL)
+		mend(f, e, FIB_TAKEN);
+	else
+		hurt(f, e, FIB_TAKEN, now);
+	return FIB_OURS_TAKEN;
+}
+
+static enum fib_event bent(struct fib *f, const struct route *r, struct tick now)
+{
+	struct fib_entry *e = find_or_make(f, &r->prefix);
+	bool stray = !e->want;
+	if (is_as_known(f, e, r))
+		return FIB_NOTHING;
+	take_over(f, e, r);
+	if (e->want == e->have) { /* put back by another hand */
+		settle(f, e);
+		return FIB_NOTHING;
+	}
+	hurt(f, e, stray ? FIB_STRAY : FIB_BENT, now);
+	return stray ? FIB_OURS_STRAY : FIB_OURS_BENT;
+}
+
+enum fib_event fib_event(struct fib *f, const struct route *r, unsigned how, struct tick now)
+{
+	struct fib_entry *e = find(f, &r->prefix);
+	bool ours = is_ours(f, e, r), deleted = how & FIB_DELETED;
+	if (r->mark.table != f->mark.table || r->mark.metric != f->mark.metric || (!e && (deleted || !ours)))
+		return FIB_NOTHING;
+	if (e && e->in_flight) { /* which of the two came first? */
+		f->unclear = true;
+		return FIB_NOTHING;
+	}
+	if (!ours)
+		return foreign_event(f, e, r, how, now);
+	return deleted ? taken(f, e, r, how, now) : bent(f, r, now);
+}
+
+/* --- comparing */
+
+void fib_compare_begin(struct fib *f, struct tick now)
+{
+	f->round = f->round == UINT16_MAX ? 1 : (uint16_t)(f->round + 1);
+	f->round_at = now;
+	f->judge_at = 0;
+	f->unclear = false;
+	memset(&f->findings, 0, sizeof f->findings);
+}
+
+static bool judged_by(const struct fib *f, const struct fib_entry *e)
+{
+	return !e->in_flight && e->touched != f->round;
+}
+
+static void note(struct fib *f, size_t *kind, const struct prefix *p)
+{
+	++*kind;
+	f->findings.first = *p;
+}
+
+static void found_foreign(struct fib *f, const struct route *r)
+{
+	struct fib_entry *e = find(f, &r->prefix);
+	if (!e || !e->want || e->have || !judged_by(f, e))
+		return;
+	e->seen = f->round;
+	if (!displaced(f, e, r->mark.protocol, f->round_at))
+		return;
+	note(f, &f->findings.foreign, &e->prefix);
+	f->findings.owner = r->mark.protocol;
+}
+
+static void found_other(struct fib *f, struct fib_entry *e, const struct route *r)
+{
+	struct fib_findings *x = &f->findings;
+	bool known = e->have != NULL;
+	take_over(f, e, r);
+	if (e->want == e->have) { /* we had only lost sight of it */
+		settle(f, e);
+		return;
+	}
+	if (e->want || !f->held) /* held, what nobody wants yet is no difference */
+		note(f, e->want ? &x->bent : &x->stray, &e->prefix);
+	if (f->held || (e->want && !known))
+		settle(f, e);
+	else
+		mend(f, e, e->want ? FIB_BENT : FIB_STRAY);
+}
+
+void fib_compare_found(struct fib *f, const struct route *r)
+{
+	struct fib_entry *e = find(f, &r->prefix);
+	if (r->mark.table != f->mark.table || r->mark.metric != f->mark.metric)
+		return;
+	if (!is_ours(f, e, r)) {
+		if (r->mark.protocol != f->mark.protocol)
+			found_foreign(f, r);
+		return;
+	}
+	f->findings.read++;
+	e = e ? e : find_or_make(f, &r->prefix);
+	e->seen = f->round;
+	if (judged_by(f, e) && !is_as_known(f, e, r))
+		found_other(f, e, r);
+}
+
+/* What refused it, a link that was away, may be over; not so a foreign route that was seen, nor a fight. */
+static bool worth_a_try(const struct fib *f, const struct fib_entry *e)
+{
+	if (e->on == FIB_WAITING)
+		return e->trouble->error && !(e->trouble->foreign && e->seen == f->round);
+	return e->on == FIB_NO_QUEUE && e->want != e->have;
+}
+
+static void judge(struct fib *f, struct fib_entry *e)
+{
+	if (!judged_by(f, e))
+		return;
+	if (e->have && e->seen != f->round) {
+		set_have(f, e, NULL);
+		note(f, &f->findings.missing, &e->prefix);
+		mend(f, e, FIB_TAKEN);
+	} else if (worth_a_try(f, e)) {
+		if (e->trouble && e->trouble->foreign)
+			set_foreign(f, e, false, 0);
+		if (e->trouble)
+			e->trouble->level = 0;
+		settle(f, e);
+	}
+}
+
+bool fib_compare_judge(struct fib *f, unsigned budget)
+{
+	if (f->judge_at && f->judge_mask != f->table.mask)
+		f->judge_at = 0; /* the table grew: all are in other places, and what was judged is so again */
+	f->judge_mask = f->table.mask;
+	while (f->table.buckets && f->judge_at <= f->table.mask) {
+		if (!budget--)
+			return false;
+		struct hash_node *n = f->table.buckets[f->judge_at++], *next;
+		for (; n; n = next) {
+			next = n->next;
+			judge(f, container_of(n, struct fib_entry, node));
+		}
+	}
+	return true;
+}
+
+size_t fib_differ(const struct fib_findings *x)
+{
+	return x->missing + x->bent + x->stray;
+}
+
+const struct fib_entry *fib_next_difference(const struct fib *f, uint64_t *at, unsigned budget)
+{
+	size_t slot = (size_t)(*at >> 16), skip = *at & UINT16_MAX;
+	for (; f->table.buckets && slot <= f->table.mask; slot++, skip = 0) {
+		size_t i = 0;
+		*at = (uint64_t)slot << 16 | skip;
+		if (!budget--)
+			return NULL;
+		for (struct hash_node *n = f->table.buckets[slot]; n; n = n->next) {
+			const struct fib_entry *e = container_of(n, struct fib_entry, node);
+			if (i++ < skip || e->want == e->have)
+				continue;
+			*at = (uint64_t)slot << 16 | i;
+			return e;
+		}
+	}
+	*at = UINT64_MAX;
+	return NULL;
 }
 
 size_t fib_release(struct fib *f)
@@ -266,8 +610,10 @@ size_t fib_release(struct fib *f)
 	size_t differ = 0;
 	f->held = false;
 	for (struct hash_node *n = hash_table_each(&f->table, NULL), *next; n; n = next) {
+		struct fib_entry *e = container_of(n, struct fib_entry, node);
 		next = hash_table_each(&f->table, n);
-		differ += settle(f, container_of(n, struct fib_entry, node));
+		differ += e->want != e->have;
+		settle(f, e);
 	}
 	return differ;
 }

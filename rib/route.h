@@ -11,7 +11,7 @@
 
 enum { ROUTE_NEXTHOPS_MAX = 64, ROUTE_WEIGHT_MAX = 256 };
 
-enum route_type { ROUTE_UNICAST, ROUTE_BLACKHOLE };
+enum route_type { ROUTE_UNICAST, ROUTE_BLACKHOLE, ROUTE_OTHER }; /* OTHER, on decode: unreachable, prohibit, throw */
 
 struct route_nexthop {
 	struct addr gateway; /* zero: none, the interface is the next hop; of either family (RFC 8950) */

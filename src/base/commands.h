@@ -2,8 +2,8 @@
  * the client prints help and tables from it, so that help, tables and -j cannot drift apart.
  *
  * The protocol: the client sends one JSON object on a line, {"command": ID, "args": [WORD...]}. The
- * daemon answers with any number of {"row": {...}} lines and then one last line: {"done": true}, or
- * {"error": TEXT, "hint": TEXT}. A row's members are the columns' keys and may be more than the
+ * daemon answers with any number of {"row": {...}} lines, {"progress": TEXT} among them where it takes long, and then one
+ * last line: {"done": true}, or {"error": TEXT, "hint": TEXT}. A row's members are the columns' keys and may be more than the
  * table shows; -j prints them all.
  */
 #pragma once

@@ -39,6 +39,11 @@ static inline void list_append(struct list *head, struct list *n)
 	head->prev = n;
 }
 
+static inline void list_prepend(struct list *head, struct list *n)
+{
+	list_append(head->next, n);
+}
+
 static inline void list_remove(struct list *n)
 {
 	n->prev->next = n->next;

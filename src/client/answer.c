@@ -15,6 +15,7 @@ void answer_fini(struct answer *a)
 	text_fini(&a->line);
 	text_fini(&a->error);
 	text_fini(&a->hint);
+	text_fini(&a->progress);
 }
 
 static void garbage(struct answer *a, const char *line, size_t len)
@@ -39,6 +40,16 @@ static bool take_row(struct answer *a, struct json_object *o)
 	if (!json_object_object_get_ex(o, "row", &row) || !json_object_is_type(row, json_type_object))
 		return false;
 	json_object_array_add(a->rows, json_object_get(row));
+	return true;
+}
+
+static bool take_progress(struct answer *a, struct json_object *o)
+{
+	struct json_object *progress;
+	if (!json_object_object_get_ex(o, "progress", &progress) || !json_object_is_type(progress, json_type_string))
+		return false;
+	a->progress.len = 0;
+	add_string(&a->progress, progress);
 	return true;
 }
 
@@ -80,7 +91,7 @@ static struct json_object *parse(const char *line, size_t len)
 static void take_line(struct answer *a, const char *line, size_t len)
 {
 	struct json_object *o = parse(line, len);
-	if (!o || !(take_row(a, o) || take_done(a, o) || take_error(a, o)))
+	if (!o || !(take_row(a, o) || take_progress(a, o) || take_done(a, o) || take_error(a, o)))
 		garbage(a, line, len);
 	json_object_put(o);
 }

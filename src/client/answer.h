@@ -22,6 +22,7 @@ struct answer {
 	struct json_object *rows; /* array of the row objects; owned */
 	struct text line;         /* the part of a line that has come */
 	struct text error, hint;  /* printable */
+	struct text progress;     /* printable; what the daemon said last of what it is at. Whoever showed it empties it */
 };
 
 void answer_init(struct answer *a);

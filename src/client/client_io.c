@@ -89,6 +89,14 @@ static size_t receive(int fd, char *buf, size_t cap, int timeout_ms, struct text
 	return n > 0 ? (size_t)n : 0;
 }
 
+/* For people; a script reads the answer only. */
+static void show_progress(struct answer *a)
+{
+	if (a->progress.len && isatty(STDERR_FILENO))
+		fprintf(stderr, "%.*s...\n", (int)a->progress.len, a->progress.at);
+	a->progress.len = 0;
+}
+
 static void read_answer(int fd, int timeout_ms, struct answer *a, struct text *problem)
 {
 	char buf[16384];
@@ -96,6 +104,7 @@ static void read_answer(int fd, int timeout_ms, struct answer *a, struct text *p
 	while (state == ANSWER_MORE && problem->len == 0) {
 		size_t n = receive(fd, buf, sizeof buf, timeout_ms, problem);
 		state = answer_feed(a, buf, n);
+		show_progress(a);
 	}
 	if (state != ANSWER_GARBAGE)
 		return;

@@ -2,100 +2,275 @@
 
 #include <errno.h>
 #include <ev.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "netlink/route_msg.h"
 #include "netlink/socket_io.h"
+#include "src/base/clock_io.h"
 #include "src/base/err.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
-#include "src/daemon/publish_io.h"
 
 enum {
 	SOON_MS = 200,
-	EVERY_S = 60,
-	AUDIT_MAX = 20000, /* routes; reading more of them would hold up the loop */
+	EVERY_MS = 60000,
+	AGAIN_MS = 1000,     /* after an error, doubled each time up to EVERY_MS */
+	SLICE_US = 1000,
+	PAUSE_MS = 1,        /* between slices */
+	JUDGED_A_STEP = 500,
+	INTERRUPTED_MAX = 5, /* dumps begun anew before it is given up for now */
+	REST_SOON = 4, REST_EVERY = 100, /* times what the last took: at most a fifth, a hundredth of the processor */
+	SYNC_WAIT_MS = 10000,
 };
 
 struct audit {
 	struct daemon *daemon;
 	struct fib *fib;
-	ev_timer soon, every;
+	struct netlink_socket *socket; /* while it reads */
+	ev_timer begin, step;
+	unsigned stage, interrupted, errors;
+	bool running, again;
+	struct tick begun_at;
+	struct audit_report report;
+	int64_t busy_us, longest_us;
 	struct log_limit limit;
 };
 
-static bool is_ours(const struct fib *f, const struct route *r)
-{
-	return r->mark.protocol == f->mark.protocol && r->mark.table == f->mark.table && r->mark.metric == f->mark.metric &&
-	       (r->type == ROUTE_BLACKHOLE || (r->nexthop_count && !addr_is_zero(&r->nexthops[0].gateway)));
-}
-
-static void on_dumped(void *arg, const struct nlmsghdr *h, int error, const char *text)
+static void on_route(void *arg, const struct nlmsghdr *h, int error, const char *text)
 {
 	struct audit *a = arg;
 	struct route r;
 	bool deleted;
 	(void)text;
-	if (error || netlink_route_decode(h, &r, &deleted) != 0 || deleted || !is_ours(a->fib, &r))
-		return;
-	fib_dump_found(a->fib, &r);
+	if (!error && netlink_route_decode(h, &r, &deleted) == 0 && !deleted)
+		fib_compare_found(a->fib, &r);
 }
 
-int audit_now(struct audit *a, size_t *differ)
+/* --- stages: each is begun once, and then stepped while it answers 1; 0: done, -errno */
+
+/* Of every protocol: what is in our place is named, and a table that is mostly others' holds up no single call. */
+static int begin_dump(struct audit *a, int family)
 {
-	static const int families[] = {AF_INET, AF_INET6};
 	uint64_t buf[64];
-	struct netlink_socket *s;
-	int error = netlink_socket_open(&s, 0);
-	if (error)
-		return error;
-	fib_dump_begin(a->fib);
-	for (size_t i = 0; i < sizeof families / sizeof *families && !error; i++) {
-		netlink_route_dump_request(buf, sizeof buf, 1, families[i], a->fib->mark.table, a->fib->mark.protocol);
-		error = netlink_dump(s, buf, on_dumped, a);
-		if (error == -ENOENT || error == -EAFNOSUPPORT || error == -EOPNOTSUPP) /* no such table, no IPv6 */
-			error = 0;
-	}
-	netlink_socket_close(s);
-	if (error)
-		return error;
-	*differ = fib_dump_end(a->fib);
+	netlink_route_dump_request(buf, sizeof buf, 1, family, a->fib->mark.table, 0);
+	return netlink_dump_begin(a->socket, buf);
+}
+
+static int begin_v4(struct audit *a)
+{
+	fib_compare_begin(a->fib, clock_now());
+	return begin_dump(a, AF_INET);
+}
+
+static int begin_v6(struct audit *a)
+{
+	return begin_dump(a, AF_INET6);
+}
+
+static int step_dump(struct audit *a)
+{
+	int error = netlink_dump_step(a->socket, on_route, a);
+	return error == -ENOENT || error == -EAFNOSUPPORT || error == -EOPNOTSUPP ? 0 : error; /* no such table, no IPv6 */
+}
+
+static int begin_judging(struct audit *a)
+{
+	(void)a;
 	return 0;
 }
 
-static void on_soon(struct ev_loop *loop, ev_timer *t, int revents)
+static int step_judging(struct audit *a)
+{
+	return fib_compare_judge(a->fib, JUDGED_A_STEP) ? 0 : 1;
+}
+
+static const struct {
+	int (*begin)(struct audit *a);
+	int (*step)(struct audit *a);
+} stages[] = {{begin_v4, step_dump}, {begin_v6, step_dump}, {begin_judging, step_judging}};
+
+enum { STAGES = sizeof stages / sizeof *stages };
+
+/* --- from begin to end */
+
+static void plan(ev_timer *t, struct ev_loop *loop, int64_t ms)
+{
+	ev_timer_stop(loop, t);
+	ev_timer_set(t, (double)ms / 1000., 0.);
+	ev_timer_start(loop, t);
+}
+
+static int begin(struct audit *a)
+{
+	ev_timer_stop(a->daemon->loop, &a->begin);
+	a->running = true;
+	a->again = false;
+	a->stage = a->interrupted = 0;
+	a->busy_us = a->longest_us = 0;
+	a->begun_at = clock_now();
+	int error = netlink_socket_open(&a->socket, 0);
+	return error ? error : stages[0].begin(a);
+}
+
+/* A step: 1: go on, 0: it is over, -EAGAIN: nothing there yet, -errno. */
+static int step(struct audit *a)
+{
+	int error = stages[a->stage].step(a);
+	if (error == -EINTR && ++a->interrupted < INTERRUPTED_MAX) {
+		a->stage = 0; /* what was read may be gone: from the start */
+		error = stages[0].begin(a);
+		return error ? error : 1;
+	}
+	if (error)
+		return error;
+	if (++a->stage == STAGES)
+		return 0;
+	error = stages[a->stage].begin(a);
+	return error ? error : 1;
+}
+
+/* When the next one begins of itself. */
+static int64_t next_ms(const struct audit *a)
+{
+	int64_t busy_ms = a->busy_us / 1000, wait = AGAIN_MS;
+	for (unsigned i = 1; i < a->errors && wait < EVERY_MS; i++)
+		wait *= 2;
+	if (a->errors)
+		return wait < EVERY_MS ? wait : EVERY_MS;
+	if (a->again)
+		return busy_ms * REST_SOON > SOON_MS ? busy_ms * REST_SOON : SOON_MS;
+	return busy_ms * REST_EVERY > EVERY_MS ? busy_ms * REST_EVERY : EVERY_MS;
+}
+
+static void say(struct audit *a, int error)
+{
+	const struct fib_findings *x = &a->fib->findings;
+	char first[PREFIX_TEXT_MAX], owner[NETLINK_PROTOCOL_TEXT_MAX];
+	prefix_format(&x->first, first);
+	if (error)
+		log_remote(&a->limit, LOG_LEVEL_ERROR, "kernel", "cannot read routes: %s; trying again", err_text(error));
+	else if (fib_differ(x))
+		log_remote(&a->limit, LOG_LEVEL_INFO, "kernel",
+			   "%zu routes differ from what they should be: repairing (%zu missing, %zu changed, %zu not wanted; one is %s)",
+			   fib_differ(x), x->missing, x->bent, x->stray, first);
+	if (!error && x->foreign)
+		log_remote(&a->limit, LOG_LEVEL_WARN, "kernel",
+			   "%zu routes cannot go in: a route of protocol %s with the same metric is in their place (one is %s)",
+			   x->foreign, netlink_protocol_text(x->owner, owner), first);
+}
+
+static void end(struct audit *a, int error)
+{
+	struct audit_report *r = &a->report;
+	netlink_socket_close(a->socket);
+	a->socket = NULL;
+	a->running = false;
+	a->errors = error ? a->errors + 1 : 0;
+	*r = (struct audit_report){.number = r->number + 1, .error = error, .ended_at = clock_now(), .findings = a->fib->findings};
+	r->took_ms = tick_since_ms(a->begun_at, r->ended_at);
+	r->busy_us = a->busy_us;
+	r->longest_us = a->longest_us;
+	plan(&a->begin, a->daemon->loop, next_ms(a));
+	say(a, error);
+}
+
+static int64_t now_us(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* As many steps as fit. What step() answered last. */
+static int slice(struct audit *a)
+{
+	int64_t start = now_us(), took;
+	int error;
+	do
+		error = step(a);
+	while (error == 1 && now_us() - start < SLICE_US);
+	took = now_us() - start;
+	a->busy_us += took;
+	a->longest_us = took > a->longest_us ? took : a->longest_us;
+	return error;
+}
+
+static void on_step(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct audit *a = t->data;
-	size_t differ = 0;
+	(void)revents;
+	int error = slice(a);
+	if (error == 1 || error == -EAGAIN)
+		plan(t, loop, PAUSE_MS);
+	else
+		end(a, error);
+}
+
+static void start(struct audit *a)
+{
+	int error = begin(a);
+	if (error)
+		end(a, error);
+	else
+		plan(&a->step, a->daemon->loop, 0);
+}
+
+static void on_begin(struct ev_loop *loop, ev_timer *t, int revents)
+{
 	(void)loop;
 	(void)revents;
-	int error = audit_now(a, &differ);
-	if (error) {
-		log_remote(&a->limit, LOG_LEVEL_ERROR, "kernel", "cannot read routes: %s; trying again", err_text(error));
-		ev_timer_set(t, 1., 0.);
-		ev_timer_start(a->daemon->loop, t);
-	} else if (differ) {
-		log_remote(&a->limit, LOG_LEVEL_INFO, "kernel", "%zu routes differ from what they should be: repairing", differ);
+	start(t->data);
+}
+
+int audit_now(struct audit *a)
+{
+	int error = begin(a);
+	if (!error)
+		error = 1;
+	while (error == 1 || error == -EAGAIN) {
+		struct pollfd p = {.fd = netlink_socket_fd(a->socket), .events = POLLIN};
+		if (error == -EAGAIN && poll(&p, 1, SYNC_WAIT_MS) == 0)
+			error = -ETIMEDOUT;
+		else
+			error = slice(a);
 	}
-	publish_plugin_facts(a->daemon);
+	end(a, error);
+	return error;
 }
 
 void audit_plan(struct audit *a)
 {
-	if (ev_is_active(&a->soon))
+	struct ev_loop *loop = a->daemon->loop;
+	if (a->running || a->again) {
+		a->again = true;
 		return;
-	ev_timer_set(&a->soon, SOON_MS / 1000., 0.);
-	ev_timer_start(a->daemon->loop, &a->soon);
+	}
+	a->again = true;
+	int64_t ms = next_ms(a) - tick_since_ms(a->report.ended_at, clock_now());
+	plan(&a->begin, loop, a->errors || ms > SOON_MS ? ms : SOON_MS);
 }
 
-static void on_every(struct ev_loop *loop, ev_timer *t, int revents)
+unsigned audit_demand(struct audit *a)
 {
-	struct audit *a = t->data;
-	(void)loop;
-	(void)revents;
-	if (a->fib->installed <= AUDIT_MAX)
-		audit_plan(a);
+	if (a->running) {
+		a->again = true;
+		return a->report.number + 2;
+	}
+	unsigned number = a->report.number + 1; /* it may end at once, with an error */
+	start(a);
+	return number;
+}
+
+void audit_report(const struct audit *a, struct audit_report *out)
+{
+	*out = a->report;
+	out->running = a->running;
+	out->read_now = a->running ? a->fib->findings.read : 0;
 }
 
 struct audit *audit_new(struct daemon *d, struct fib *f)
@@ -105,10 +280,9 @@ struct audit *audit_new(struct daemon *d, struct fib *f)
 		abort();
 	a->daemon = d;
 	a->fib = f;
-	ev_timer_init(&a->soon, on_soon, 0., 0.);
-	ev_timer_init(&a->every, on_every, EVERY_S, EVERY_S);
-	a->soon.data = a->every.data = a;
-	ev_timer_start(d->loop, &a->every);
+	ev_timer_init(&a->begin, on_begin, 0., 0.);
+	ev_timer_init(&a->step, on_step, 0., 0.);
+	a->begin.data = a->step.data = a;
 	return a;
 }
 
@@ -116,7 +290,8 @@ void audit_free(struct audit *a)
 {
 	if (!a)
 		return;
-	ev_timer_stop(a->daemon->loop, &a->soon);
-	ev_timer_stop(a->daemon->loop, &a->every);
+	ev_timer_stop(a->daemon->loop, &a->begin);
+	ev_timer_stop(a->daemon->loop, &a->step);
+	netlink_socket_close(a->socket);
 	free(a);
 }

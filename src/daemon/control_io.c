@@ -27,7 +27,7 @@ struct client {
 	struct list node;
 	struct control_server *server;
 	ev_io reader, writer;
-	ev_timer idle;
+	ev_timer idle, later;
 	struct control_input in;
 	char *out;
 	size_t out_len, out_at, out_cap;
@@ -62,6 +62,7 @@ static void client_free(struct client *c)
 	ev_io_stop(loop, &c->reader);
 	ev_io_stop(loop, &c->writer);
 	ev_timer_stop(loop, &c->idle);
+	ev_timer_stop(loop, &c->later);
 	close(c->reader.fd);
 	answer_over(c);
 	free(c->out);
@@ -100,12 +101,29 @@ static void put_error(struct client *c, const char *error, const char *hint)
 	put_line(c, o);
 }
 
+static void put_pause(struct client *c)
+{
+	struct show *s = &c->show;
+	if (*s->progress) {
+		struct json_object *o = json_object_new_object();
+		json_object_object_add(o, "progress", json_object_new_string(s->progress));
+		put_line(c, o);
+	}
+	if (s->pause_ms) {
+		ev_timer_set(&c->later, s->pause_ms / 1000., 0.);
+		ev_timer_start(c->server->daemon->loop, &c->later);
+	}
+	s->pause = false;
+	s->pause_ms = 0;
+	*s->progress = '\0';
+}
+
 /* Rows until enough waits to be written or the answer is over. */
 static void make_rows(struct client *c)
 {
 	struct json_object *row;
 	unsigned rows = 0;
-	while (c->next && c->out_len - c->out_at < OUT_GOAL && rows++ < ROWS_A_TURN) {
+	while (c->next && !ev_is_active(&c->later) && c->out_len - c->out_at < OUT_GOAL && rows++ < ROWS_A_TURN) {
 		row = c->next(&c->show);
 		if (row) {
 			struct json_object *o = json_object_new_object();
@@ -114,7 +132,7 @@ static void make_rows(struct client *c)
 			continue;
 		}
 		if (c->show.pause) { /* a search that takes long */
-			c->show.pause = false;
+			put_pause(c);
 			return;
 		}
 		if (c->show.error) {
@@ -187,7 +205,7 @@ static void pump(struct client *c)
 		return;
 	}
 	/* one at a time: what it asks next is read when its answer is out */
-	set_watcher(loop, &c->writer, busy);
+	set_watcher(loop, &c->writer, c->out_len || (c->next && !ev_is_active(&c->later)));
 	set_watcher(loop, &c->reader, !busy && !c->ended);
 }
 
@@ -221,6 +239,13 @@ static void on_idle(struct ev_loop *loop, ev_timer *t, int revents)
 	(void)loop;
 	(void)revents;
 	client_free(t->data);
+}
+
+static void on_later(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	(void)loop;
+	(void)revents;
+	pump(t->data);
 }
 
 static void on_pause_over(struct ev_loop *loop, ev_timer *w, int revents)
@@ -276,7 +301,8 @@ static void on_connection(struct ev_loop *loop, ev_io *w, int revents)
 	ev_io_init(&c->reader, on_readable, fd, EV_READ);
 	ev_io_init(&c->writer, on_writable, fd, EV_WRITE);
 	ev_timer_init(&c->idle, on_idle, 0., CLIENT_IDLE_S);
-	c->reader.data = c->writer.data = c->idle.data = c;
+	ev_init(&c->later, on_later);
+	c->reader.data = c->writer.data = c->idle.data = c->later.data = c;
 	list_append(&s->clients, &c->node);
 	s->count++;
 	ev_io_start(loop, &c->reader);

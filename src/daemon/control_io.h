@@ -17,6 +17,8 @@ struct show {
 	const char *who;             /* "uid 0", of whoever asks; for the log of commands that act */
 	uint64_t at;                 /* the producer's own progress */
 	bool pause;                  /* set with no row: not the end, ask again in another turn */
+	unsigned pause_ms;           /* with it: only after so long */
+	char progress[128];          /* with it: what is going on, told to whoever waits; "": nothing to tell */
 	struct json_object *list;    /* rows made in advance, where there are few; put at the end */
 	const char *error, *hint;    /* set by a producer that fails; the two texts for what is not static */
 	char error_text[256], hint_text[320];

@@ -31,6 +31,8 @@ struct fib_writer {
 	struct kernel_watch *watch;
 	ev_io answers_io;
 	ev_timer retry;
+	bool broken; /* the socket, until it is mended */
+	uint64_t overruns;
 	uint32_t seq, answered; /* numbers: of the next request, of the oldest without an answer */
 	struct tick answered_at;
 	struct fib_entry *waiting[WINDOW]; /* by number */
@@ -43,13 +45,13 @@ struct fib_writer {
 /* Of the oldest request that has none yet. */
 static void answer(struct fib_writer *w, int error, const char *text)
 {
+	char prefix[PREFIX_TEXT_MAX];
 	struct fib_entry *e = w->waiting[w->answered++ & (WINDOW - 1)];
-	if (error) {
-		char prefix[PREFIX_TEXT_MAX];
-		log_remote(&w->limit, LOG_LEVEL_WARN, "kernel", "%s refused: %s%s%s", prefix_format(&e->prefix, prefix),
-			   err_text(error), *text ? ": " : "", text);
-	}
-	fib_done(&w->fib, e, error, text, w->answered_at);
+	const struct prefix p = e->prefix;
+	/* -EEXIST: whose route it is, the audit says */
+	if (fib_done(&w->fib, e, error, text, w->answered_at) && error != -EEXIST)
+		log_remote(&w->limit, LOG_LEVEL_WARN, "kernel", "%s refused: %s%s%s", prefix_format(&p, prefix), err_text(error),
+			   *text ? ": " : "", text);
 }
 
 /* The kernel answers in the order of the requests: to each that it refuses, and else only to the last one of a write. So
@@ -64,52 +66,71 @@ static void on_answer(void *arg, const struct nlmsghdr *h, int error, const char
 	answer(w, error, text);
 }
 
-static void overrun(struct fib_writer *w)
+/* What is under way will not be answered. */
+static void lose_answers(struct fib_writer *w)
 {
-	w->answered = w->seq;
-	fib_lost(&w->fib);
-	audit_plan(w->audit);
+	for (; w->answered != w->seq; w->answered++)
+		fib_lost(&w->fib, w->waiting[w->answered & (WINDOW - 1)]);
+}
+
+/* Nothing more goes through it until it is mended. */
+static void broken(struct fib_writer *w, int error)
+{
+	log_remote(&w->limit, LOG_LEVEL_ERROR, "kernel", "cannot write routes: %s; trying again", err_text(error));
+	ev_io_stop(w->daemon->loop, &w->answers_io);
+	w->broken = true;
+	lose_answers(w);
 }
 
 static void take_answers(struct fib_writer *w)
 {
 	uint32_t before = w->answered;
 	w->answered_at = clock_now();
-	if (netlink_socket_receive(w->requests, on_answer, w) == -ENOBUFS)
-		overrun(w);
+	int error = netlink_socket_receive(w->requests, on_answer, w);
 	if (w->answered != before)
 		next_hops_own_changed(w->daemon->next_hops);
+	if (error == -ENOBUFS) {
+		w->overruns++;
+		lose_answers(w);
+	} else if (error) {
+		broken(w, error);
+	}
 }
 
 static void on_answers(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct fib_writer *w = io->data;
 	(void)loop;
-	(void)revents;
+	(void)revents; /* of a broken one the reading tells */
 	take_answers(w);
 }
 
-/* A socket that something closed (a debugger, a library) tells nothing and takes nothing. */
+/* A socket that broke, or that something closed (a debugger, a library), which tells nothing. */
 static void mend_sockets(struct fib_writer *w)
 {
-	int mended = netlink_socket_mend(w->requests);
+	int mended = netlink_socket_mend(w->requests, w->broken);
 	if (mended > 0) {
-		log_warn("kernel", "the socket for routes was closed by something: going on with a new one");
+		log_warn("kernel", "the socket for routes broke or was closed by something: going on with a new one");
+		w->broken = false;
 		ev_io_stop(w->daemon->loop, &w->answers_io);
 		ev_io_set(&w->answers_io, netlink_socket_fd(w->requests), EV_READ);
 		ev_io_start(w->daemon->loop, &w->answers_io);
-		overrun(w);
+		lose_answers(w);
+		audit_plan(w->audit);
 	}
 	kernel_watch_mend(w->watch, w->requests, mended > 0);
 }
 
 static void on_retry(struct ev_loop *loop, ev_timer *t, int revents)
 {
+	enum { LATEST_MS = 1000 };
 	struct fib_writer *w = t->data;
-	(void)loop;
+	struct tick now = clock_now(), next = fib_retry(&w->fib, now);
+	int64_t ms = tick_is_set(next) ? next.ms - now.ms : LATEST_MS;
 	(void)revents;
 	mend_sockets(w);
-	fib_retry(&w->fib, clock_now());
+	ev_timer_set(t, (double)(ms < 1 ? 1 : ms < LATEST_MS ? ms : LATEST_MS) / 1000., 0.);
+	ev_timer_start(loop, t);
 }
 
 /* --- work */
@@ -180,17 +201,22 @@ static bool push(struct fib_writer *w)
 		return false;
 	last->nlmsg_flags |= NLM_F_ACK;
 	int error = netlink_socket_send(w->requests, buf, len);
-	if (error)
+	if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
 		give_back(w, first, error);
+	else if (error)
+		broken(w, error);
 	else
 		take_answers(w);
-	return !error && !list_empty(&w->fib.todo) && !is_full(w);
+	return !error && !w->broken && !list_empty(&w->fib.todo) && !is_full(w);
 }
 
 bool fib_writer_work(struct fib_writer *w)
 {
 	bool more = feed(w);
-	more |= push(w);
+	if (!w->broken)
+		more |= push(w);
+	if (w->fib.unclear)
+		audit_plan(w->audit);
 	return more;
 }
 
@@ -203,28 +229,20 @@ static int open_kernel(struct fib_writer *w)
 	if (!error)
 		error = kernel_watch_new(&w->watch, w->daemon, &w->fib, w->audit, w->requests);
 	if (!error)
-		error = audit_now(w->audit, &w->adopted);
+		error = audit_now(w->audit);
+	w->adopted = w->fib.installed;
 	return error;
 }
 
 static void close_kernel(struct fib_writer *w)
 {
+	ev_io_stop(w->daemon->loop, &w->answers_io);
+	ev_timer_stop(w->daemon->loop, &w->retry);
 	kernel_watch_free(w->watch);
 	audit_free(w->audit);
 	netlink_socket_close(w->requests);
 	fib_fini(&w->fib);
 	free(w);
-}
-
-static void start(struct fib_writer *w)
-{
-	struct ev_loop *loop = w->daemon->loop;
-	rib_cursor_open(w->daemon->rib, &w->cursor);
-	ev_io_init(&w->answers_io, on_answers, netlink_socket_fd(w->requests), EV_READ);
-	ev_timer_init(&w->retry, on_retry, 1., 1.);
-	w->answers_io.data = w->retry.data = w;
-	ev_io_start(loop, &w->answers_io);
-	ev_timer_start(loop, &w->retry);
 }
 
 struct fib_writer *fib_writer_new(struct daemon *d, const struct route_mark *mark)
@@ -237,6 +255,9 @@ struct fib_writer *fib_writer_new(struct daemon *d, const struct route_mark *mar
 	fib_init(&w->fib, &d->nhsets, mark);
 	w->fib.held = true; /* until it is clear what came from a former life */
 	w->audit = audit_new(d, &w->fib);
+	ev_init(&w->answers_io, on_answers);
+	ev_timer_init(&w->retry, on_retry, 0., 0.);
+	w->answers_io.data = w->retry.data = w;
 	int error = open_kernel(w);
 	if (error) {
 		log_error("kernel", "cannot read or write routes: %s%s", err_text(error),
@@ -244,7 +265,10 @@ struct fib_writer *fib_writer_new(struct daemon *d, const struct route_mark *mar
 		close_kernel(w);
 		return NULL;
 	}
-	start(w);
+	rib_cursor_open(d->rib, &w->cursor);
+	ev_io_set(&w->answers_io, netlink_socket_fd(w->requests), EV_READ);
+	ev_io_start(d->loop, &w->answers_io);
+	ev_timer_start(d->loop, &w->retry);
 	return w;
 }
 
@@ -252,8 +276,6 @@ void fib_writer_free(struct fib_writer *w)
 {
 	if (!w)
 		return;
-	ev_io_stop(w->daemon->loop, &w->answers_io);
-	ev_timer_stop(w->daemon->loop, &w->retry);
 	rib_cursor_close(&w->cursor);
 	close_kernel(w);
 }
@@ -279,8 +301,20 @@ const struct fib *fib_writer_fib(const struct fib_writer *w)
 
 size_t fib_writer_failed(const struct fib_writer *w)
 {
-	size_t n = 0;
-	for (struct list *at = w->fib.failed.next; at != &w->fib.failed; at = at->next)
-		n++;
-	return n;
+	return w->fib.refused;
+}
+
+void fib_writer_report(const struct fib_writer *w, struct fib_report *out)
+{
+	audit_report(w->audit, &out->audit);
+	out->window = WINDOW;
+	out->lost_answers = w->overruns;
+	out->lost_events = kernel_watch_overruns(w->watch);
+	out->buffer = kernel_watch_buffer(w->watch);
+}
+
+unsigned fib_writer_resync(struct fib_writer *w)
+{
+	fib_retry_all(&w->fib);
+	return audit_demand(w->audit);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "rib/fib.h"
+#include "src/daemon/audit_io.h"
 
 struct daemon;
 struct fib_writer;
@@ -24,3 +25,13 @@ void fib_writer_release(struct fib_writer *w);
 /* For commands: the state of a prefix, and the counters. */
 const struct fib *fib_writer_fib(const struct fib_writer *w);
 size_t fib_writer_failed(const struct fib_writer *w);
+
+struct fib_report {
+	struct audit_report audit;
+	unsigned window;       /* requests that may be without an answer */
+	uint64_t lost_answers, lost_events; /* how often the kernel had more to say than its buffer holds */
+	size_t buffer;         /* that buffer, in bytes */
+};
+void fib_writer_report(const struct fib_writer *w, struct fib_report *out);
+/* Ends all waits, reads the kernel and repairs. Answers the number of the audit that tells what was found. */
+unsigned fib_writer_resync(struct fib_writer *w);

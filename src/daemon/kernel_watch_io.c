@@ -4,37 +4,60 @@
 #include <ev.h>
 #include <linux/if.h>
 #include <linux/rtnetlink.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "netlink/addr_msg.h"
 #include "netlink/link_msg.h"
 #include "netlink/route_msg.h"
+#include "src/base/clock_io.h"
+#include "src/base/err.h"
 #include "src/base/log_io.h"
 #include "src/daemon/audit_io.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/nexthop_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/pods_io.h"
+#include "src/daemon/publish_io.h"
 
 enum {
-	PODS_DELAY_MS = 200,
-	PODS_EVERY_S = 60, /* for what no event told */
-	LINKS = 64,        /* the ones that are not pods' */
+	HOST_DELAY_MS = 200,
+	HOST_EVERY_S = 60,    /* for what no event told */
+	BURST_QUIET_MS = 500, /* without a further one, a burst of changes is over */
+	LINKS = 64,           /* the ones that are not pods' */
+};
+
+/* What others do to our routes, told once when it begins and once when it ends. */
+struct burst {
+	struct tick begun_at;
+	size_t count[FIB_FOREIGN_WENT + 1];
 };
 
 struct kernel_watch {
 	struct daemon *daemon;
-	const struct fib *fib;
+	struct fib *fib;
 	struct audit *audit;
 	struct netlink_socket *socket;
+	bool broken; /* until it is mended */
 	ev_io io;
-	ev_timer pods, pods_every;
+	ev_timer pods, pods_every, facts, burst_end;
+	struct burst burst;
+	uint64_t overruns;
 	struct {
 		uint32_t ifindex, flags, mtu;
 	} links[LINKS]; /* as last heard of */
 	unsigned link_count;
+	struct log_limit limit, fights;
 };
+
+static void soon(struct kernel_watch *w, ev_timer *t, int64_t ms)
+{
+	if (ev_is_active(t))
+		return;
+	ev_timer_set(t, (double)ms / 1000., 0.);
+	ev_timer_start(w->daemon->loop, t);
+}
 
 /* Pods come and go in bursts, and their devices carry no route of the FIB. */
 static bool is_pod_link(const struct netlink_link *l)
@@ -63,10 +86,14 @@ static bool link_changed(struct kernel_watch *w, const struct netlink_link *l, b
 
 static void plan_pods(struct kernel_watch *w)
 {
-	if (ev_is_active(&w->pods))
-		return;
-	ev_timer_set(&w->pods, PODS_DELAY_MS / 1000., 0.);
-	ev_timer_start(w->daemon->loop, &w->pods);
+	soon(w, &w->pods, HOST_DELAY_MS);
+}
+
+/* Links and addresses decide what the kernel keeps of our routes, and what the plugin must know. */
+static void host_changed(struct kernel_watch *w)
+{
+	audit_plan(w->audit);
+	soon(w, &w->facts, HOST_DELAY_MS);
 }
 
 static void on_link_event(struct kernel_watch *w, const struct nlmsghdr *h)
@@ -85,21 +112,93 @@ static void on_link_event(struct kernel_watch *w, const struct nlmsghdr *h)
 		return;
 	peers_link_changed(w->daemon, link.ifindex, link.name, up);
 	next_hops_link_changed(w->daemon->next_hops, link.ifindex);
-	audit_plan(w->audit);
+	host_changed(w);
 }
 
 static void on_addr_event(struct kernel_watch *w, const struct nlmsghdr *h)
 {
 	struct netlink_addr a;
 	bool deleted;
-	audit_plan(w->audit);
+	host_changed(w);
 	if (netlink_addr_decode(h, &a, &deleted))
 		return;
 	struct prefix subnet = prefix_make(&a.addr, a.plen + (addr_is_v4(&a.addr) ? (unsigned)ADDR_V4_BITS : 0u));
 	next_hops_prefix_changed(w->daemon->next_hops, &subnet);
 }
 
-/* Somebody else changed a route. Ours are put back; others' matter only where they stand in the place of ours. */
+/* --- what others do to our routes */
+
+static const struct {
+	const char *what; /* NULL: nothing to tell */
+	bool repairs;
+} burst_texts[] = {
+	[FIB_OURS_TAKEN] = {"taken away", true},
+	[FIB_OURS_BENT] = {"changed", true},
+	[FIB_OURS_STRAY] = {"added under our name", true},
+	[FIB_FOREIGN_CAME] = {"kept out by another's in their place", false},
+};
+
+/* "ip (process 812)". A program's first netlink socket carries its process id. */
+static const char *who_text(uint32_t port, char *buf, size_t cap)
+{
+	char path[64], name[32] = "";
+	snprintf(path, sizeof path, "/proc/%u/comm", port);
+	FILE *f = port ? fopen(path, "re") : NULL;
+	if (f && fgets(name, sizeof name, f))
+		name[strcspn(name, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	if (*name)
+		snprintf(buf, cap, "%s (process %u)", name, port);
+	else
+		snprintf(buf, cap, port ? "netlink port %u" : "the kernel itself", port);
+	return buf;
+}
+
+static void tell(struct kernel_watch *w, enum fib_event what, const struct route *r, uint32_t port)
+{
+	char prefix[PREFIX_TEXT_MAX], who[64], protocol[NETLINK_PROTOCOL_TEXT_MAX];
+	bool repairs = burst_texts[what].repairs;
+	if (!burst_texts[what].what)
+		return;
+	if (w->burst.count[what]++ == 0)
+		log_remote(&w->limit, repairs ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "kernel",
+			   "routes of ours are %s, %s first, by %s, protocol %s%s", burst_texts[what].what,
+			   prefix_format(&r->prefix, prefix), who_text(port, who, sizeof who),
+			   netlink_protocol_text(r->mark.protocol, protocol), repairs ? ": repairing" : "");
+	if (!ev_is_active(&w->burst_end))
+		w->burst.begun_at = clock_now();
+	ev_timer_set(&w->burst_end, 0., BURST_QUIET_MS / 1000.);
+	ev_timer_again(w->daemon->loop, &w->burst_end);
+}
+
+static void on_burst_end(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct kernel_watch *w = t->data;
+	int64_t ms = tick_since_ms(w->burst.begun_at, clock_now()) - BURST_QUIET_MS;
+	(void)revents;
+	ev_timer_stop(loop, t);
+	for (size_t i = 0; i < sizeof burst_texts / sizeof *burst_texts; i++)
+		if (w->burst.count[i] > 1)
+			log_info("kernel", "%zu routes of ours were %s within %lld ms", w->burst.count[i], burst_texts[i].what,
+				 (long long)ms);
+	memset(&w->burst, 0, sizeof w->burst);
+}
+
+/* Somebody takes it away each time we put it back. */
+static void tell_of_fight(struct kernel_watch *w, const struct route *r, uint32_t port)
+{
+	char prefix[PREFIX_TEXT_MAX], who[64];
+	const struct fib_entry *e = fib_find(w->fib, &r->prefix);
+	if (!e || e->fights != FIB_FIGHTS + 1 || !fib_entry_fought_over(e))
+		return;
+	log_remote(&w->fights, LOG_LEVEL_WARN, "kernel",
+		   "%s was taken away %u times in a row, last by %s: it is put back ever later, up to %d s; find out what removes "
+		   "routes of protocol %u", prefix_format(&e->prefix, prefix), e->fights, who_text(port, who, sizeof who),
+		   FIB_RETRY_MAX_MS / 1000, w->fib->mark.protocol);
+}
+
+/* Somebody else changed a route. Ours are put back; others' matter where they stand in the place of ours, and to next hops. */
 static void on_route_event(struct kernel_watch *w, const struct nlmsghdr *h)
 {
 	struct route r;
@@ -107,13 +206,18 @@ static void on_route_event(struct kernel_watch *w, const struct nlmsghdr *h)
 	if (netlink_route_decode(h, &r, &deleted))
 		return;
 	next_hops_prefix_changed(w->daemon->next_hops, &r.prefix);
-	bool marked = r.mark.protocol == w->fib->mark.protocol && r.mark.table == w->fib->mark.table;
-	const struct fib_entry *e = r.mark.metric == w->fib->mark.metric ? fib_find(w->fib, &r.prefix) : NULL;
-	if (marked && deleted && r.mark.metric == 0)
+	if (deleted && r.mark.protocol == w->fib->mark.protocol && r.mark.table == w->fib->mark.table &&
+	    r.mark.metric != w->fib->mark.metric)
 		plan_pods(w);
-	else if ((marked && r.mark.metric == w->fib->mark.metric) || (e && e->have))
-		audit_plan(w->audit);
+	unsigned how = (deleted ? FIB_DELETED : FIB_ADDED) | (h->nlmsg_flags & NLM_F_REPLACE ? FIB_REPLACED : 0u) |
+		       (h->nlmsg_pid ? 0u : FIB_BY_KERNEL);
+	enum fib_event what = fib_event(w->fib, &r, how, clock_now());
+	tell(w, what, &r, h->nlmsg_pid);
+	if (what == FIB_OURS_TAKEN || what == FIB_OURS_BENT)
+		tell_of_fight(w, &r, h->nlmsg_pid);
 }
+
+/* --- the socket */
 
 static void on_event(void *arg, const struct nlmsghdr *h, int error, const char *text)
 {
@@ -146,26 +250,50 @@ static void on_pods(struct ev_loop *loop, ev_timer *t, int revents)
 	pods_repair(w->daemon);
 }
 
+static void on_facts(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct kernel_watch *w = t->data;
+	(void)loop;
+	(void)revents;
+	publish_plugin_facts(w->daemon);
+}
+
+static void on_host_every(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct kernel_watch *w = t->data;
+	(void)loop;
+	(void)revents;
+	plan_pods(w);
+	soon(w, &w->facts, HOST_DELAY_MS);
+}
+
+/* What was not heard: links are asked for, and come like events; all else is compared. */
 static void missed_events(struct kernel_watch *w)
 {
+	uint64_t buf[64];
+	size_t n = netlink_link_dump_request(buf, sizeof buf, 0);
+	netlink_socket_send(w->socket, buf, n);
 	next_hops_missed_events(w->daemon->next_hops);
 	audit_plan(w->audit);
+	plan_pods(w);
+	soon(w, &w->facts, HOST_DELAY_MS);
 }
 
 static void on_events(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct kernel_watch *w = io->data;
 	(void)loop;
-	(void)revents;
-	if (netlink_socket_receive(w->socket, on_event, w) == -ENOBUFS)
+	(void)revents; /* of a broken one the reading tells */
+	int error = netlink_socket_receive(w->socket, on_event, w);
+	if (error == -ENOBUFS) {
+		w->overruns++;
+		log_remote(&w->limit, LOG_LEVEL_WARN, "kernel", "more changes than could be read: comparing all routes");
 		missed_events(w);
-}
-
-static void on_pods_every(struct ev_loop *loop, ev_timer *t, int revents)
-{
-	(void)loop;
-	(void)revents;
-	plan_pods(t->data);
+	} else if (error) {
+		log_remote(&w->limit, LOG_LEVEL_ERROR, "kernel", "cannot listen to the kernel: %s; trying again", err_text(error));
+		ev_io_stop(loop, &w->io);
+		w->broken = true; /* until it is mended */
+	}
 }
 
 static int open_socket(struct kernel_watch *w, const struct netlink_socket *own)
@@ -174,10 +302,14 @@ static int open_socket(struct kernel_watch *w, const struct netlink_socket *own)
 	int error = netlink_socket_open(&w->socket, groups);
 	if (!error)
 		error = netlink_socket_ignore_own(w->socket, own);
-	return error;
+	if (error)
+		return error;
+	ev_io_set(&w->io, netlink_socket_fd(w->socket), EV_READ);
+	ev_io_start(w->daemon->loop, &w->io);
+	return 0;
 }
 
-int kernel_watch_new(struct kernel_watch **out, struct daemon *d, const struct fib *f, struct audit *a,
+int kernel_watch_new(struct kernel_watch **out, struct daemon *d, struct fib *f, struct audit *a,
 		     const struct netlink_socket *own)
 {
 	struct kernel_watch *w = *out = calloc(1, sizeof *w);
@@ -186,26 +318,28 @@ int kernel_watch_new(struct kernel_watch **out, struct daemon *d, const struct f
 	w->daemon = d;
 	w->fib = f;
 	w->audit = a;
-	ev_timer_init(&w->pods, on_pods, 0., 0.);
-	ev_timer_init(&w->pods_every, on_pods_every, PODS_EVERY_S, PODS_EVERY_S);
+	ev_init(&w->io, on_events);
+	ev_init(&w->pods, on_pods);
+	ev_timer_init(&w->pods_every, on_host_every, HOST_EVERY_S, HOST_EVERY_S);
+	ev_init(&w->facts, on_facts);
+	ev_init(&w->burst_end, on_burst_end);
+	w->io.data = w->pods.data = w->pods_every.data = w->facts.data = w->burst_end.data = w;
 	int error = open_socket(w, own);
-	ev_io_init(&w->io, on_events, w->socket ? netlink_socket_fd(w->socket) : -1, EV_READ);
-	w->io.data = w->pods.data = w->pods_every.data = w;
 	if (error) {
 		kernel_watch_free(w);
 		*out = NULL;
 		return error;
 	}
-	ev_io_start(d->loop, &w->io);
 	ev_timer_start(d->loop, &w->pods_every);
 	return 0;
 }
 
 void kernel_watch_mend(struct kernel_watch *w, const struct netlink_socket *own, bool own_is_new)
 {
-	int mended = netlink_socket_mend(w->socket);
+	int mended = netlink_socket_mend(w->socket, w->broken);
 	if (mended > 0) {
-		log_warn("kernel", "the socket for events was closed by something: going on with a new one");
+		log_warn("kernel", "the socket for events broke or was closed by something: going on with a new one");
+		w->broken = false;
 		ev_io_stop(w->daemon->loop, &w->io);
 		ev_io_set(&w->io, netlink_socket_fd(w->socket), EV_READ);
 		ev_io_start(w->daemon->loop, &w->io);
@@ -221,8 +355,19 @@ void kernel_watch_free(struct kernel_watch *w)
 	if (!w)
 		return;
 	ev_io_stop(w->daemon->loop, &w->io);
-	ev_timer_stop(w->daemon->loop, &w->pods);
-	ev_timer_stop(w->daemon->loop, &w->pods_every);
 	netlink_socket_close(w->socket);
+	ev_timer *timers[] = {&w->pods, &w->pods_every, &w->facts, &w->burst_end};
+	for (size_t i = 0; i < sizeof timers / sizeof *timers; i++)
+		ev_timer_stop(w->daemon->loop, timers[i]);
 	free(w);
+}
+
+uint64_t kernel_watch_overruns(const struct kernel_watch *w)
+{
+	return w->overruns;
+}
+
+size_t kernel_watch_buffer(const struct kernel_watch *w)
+{
+	return netlink_socket_buffer(w->socket);
 }

@@ -72,7 +72,7 @@ static enum nexthop_state state_of(const struct daemon *d, const struct match *m
 	bool gateway = false, up = false;
 	if (m->local)
 		return NEXTHOP_OWN_ADDRESS;
-	if (!m->found || r->type == ROUTE_BLACKHOLE)
+	if (!m->found || r->type != ROUTE_UNICAST)
 		return NEXTHOP_NO_ROUTE;
 	for (unsigned i = 0; i < r->nexthop_count; i++) {
 		up |= !r->nexthops[i].down;
@@ -103,7 +103,7 @@ static bool query(struct next_hops *n, const struct nexthop *nh, struct match *m
 	uint64_t buf[64];
 	netlink_route_match_request(buf, sizeof buf, 0, &nh->addr, nh->ifindex);
 	int error = netlink_query(n->socket, buf, on_match, m);
-	if (is_no_answer(error) && netlink_socket_mend(n->socket) > 0) {
+	if (is_no_answer(error) && netlink_socket_mend(n->socket, false) > 0) {
 		log_warn("kernel", "the socket for next hops was closed by something: going on with a new one");
 		error = netlink_query(n->socket, buf, on_match, m);
 	}

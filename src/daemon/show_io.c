@@ -22,27 +22,13 @@
 #include "src/daemon/peer_command_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/show_host_io.h"
+#include "src/daemon/show_kernel_io.h"
 #include "src/daemon/show_policy_io.h"
 #include "src/daemon/show_row.h"
 #include "src/daemon/show_why_io.h"
 #include "src/daemon/pods_io.h"
 
 enum { TEXT = 256 };
-
-/* "45s", "3m20s", "5h12m", "12d4h" */
-static const char *duration(int64_t ms, char *buf, size_t cap)
-{
-	long long s = ms > 0 ? ms / 1000 : 0;
-	if (s < 60)
-		snprintf(buf, cap, "%llds", s);
-	else if (s < 3600)
-		snprintf(buf, cap, "%lldm%llds", s / 60, s % 60);
-	else if (s < 86400)
-		snprintf(buf, cap, "%lldh%lldm", s / 3600, s / 60 % 60);
-	else
-		snprintf(buf, cap, "%lldd%lldh", s / 86400, s / 3600 % 24);
-	return buf;
-}
 
 static const char *clock_text(int64_t unix_s, char *buf, size_t cap)
 {
@@ -487,10 +473,7 @@ static void put_kernel(const struct daemon *d, struct json_object *row, const st
 		put(row, "kernel", p->metric == NEXTHOP_METRIC_UNREACHABLE ? "next hop unreachable" : "-");
 		return;
 	}
-	if (f->error)
-		snprintf(text, sizeof text, "failed: %s%s%s", err_text(f->error), f->error_text ? ": " : "",
-			 f->error_text ? f->error_text : "");
-	put(row, "kernel", f->error ? text : f->want && f->want == f->have ? "installed" : "pending");
+	put(row, "kernel", f->want && f->want == f->have ? "installed" : kernel_state_text(f, text, sizeof text));
 }
 
 /* Bytes a second, and for people the bits, as links are sold: "10G". */
@@ -700,6 +683,7 @@ static const struct {
 	{"show-host", show_host},
 	{"show-pods", show_pods},     {"show-memory", show_memory},
 	{"policy-test", show_policy_test},
+	{"show-kernel", show_kernel}, {"show-kernel-differences", show_kernel_differences}, {"resync-kernel", resync_kernel},
 	{"peer", peer_command},
 };
 

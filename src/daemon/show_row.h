@@ -52,3 +52,18 @@ static inline const char *source_name(const struct rib_path *p)
 	const struct peer *peer = rib_path_source(p)->owner;
 	return rib_path_source(p)->kind == RIB_SOURCE_LOCAL ? "local" : peer ? peer->name : "(gone)";
 }
+
+/* "45s", "3m20s", "5h12m", "12d4h" */
+static inline const char *duration(int64_t ms, char *buf, size_t cap)
+{
+	long long s = ms > 0 ? ms / 1000 : 0;
+	if (s < 60)
+		snprintf(buf, cap, "%llds", s);
+	else if (s < 3600)
+		snprintf(buf, cap, "%lldm%llds", s / 60, s % 60);
+	else if (s < 86400)
+		snprintf(buf, cap, "%lldh%lldm", s / 3600, s / 60 % 60);
+	else
+		snprintf(buf, cap, "%lldd%lldh", s / 86400, s / 3600 % 24);
+	return buf;
+}

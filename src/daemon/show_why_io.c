@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "rib/decision.h"
-#include "src/base/err.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/export_why.h"
 #include "src/daemon/fib_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/pods_io.h"
+#include "src/daemon/show_kernel_io.h"
 #include "src/daemon/show_row.h"
 
 enum { NAME = 160, SENTENCE = 512 };
@@ -86,34 +86,19 @@ static void put_paths(const struct rib *r, struct rib_entry *e, struct json_obje
 		put_path(r, e, p, paths, others);
 }
 
-/* "10.0.0.2 weight 1, 10.0.1.2 weight 4" */
-static void say_next_hops(const struct nhset *s, char buf[SENTENCE])
-{
-	char gateway[HOP_TEXT_MAX];
-	size_t n = (size_t)snprintf(buf, SENTENCE, "%s", s->count ? "" : "a blackhole");
-	for (unsigned i = 0; i < s->count && n < SENTENCE; i++) {
-		n += (size_t)snprintf(buf + n, SENTENCE - n, "%svia %s", i ? ", " : "", hop_text(&s->at[i].gateway, s->at[i].ifindex, gateway));
-		if (s->count > 1 && n < SENTENCE)
-			n += (size_t)snprintf(buf + n, SENTENCE - n, " weight %u", s->at[i].weight);
-	}
-}
-
 static void put_kernel(const struct daemon *d, const struct prefix *p, struct json_object *row)
 {
-	char hops[SENTENCE], text[2 * SENTENCE];
+	char hops[SENTENCE], state[SENTENCE], text[2 * SENTENCE + 8];
 	const struct fib_entry *f = d->fib ? fib_find(fib_writer_fib(d->fib), p) : NULL;
 	if (!f) {
 		put(row, "kernel", d->fib ? "nothing" : "not installing (kernel.install: false)");
 		return;
 	}
-	if (f->have)
-		say_next_hops(f->have, hops);
-	const char *now = f->have ? hops : "nothing";
-	if (f->error)
-		snprintf(text, sizeof text, "%s; the change was refused: %s%s%s", now, err_text(f->error),
-			 f->error_text ? ": " : "", f->error_text ? f->error_text : "");
+	next_hops_text(f->have, hops, sizeof hops);
+	if (f->want == f->have)
+		snprintf(text, sizeof text, "%s", hops);
 	else
-		snprintf(text, sizeof text, "%s%s", now, f->want == f->have ? "" : "; a change is on its way");
+		snprintf(text, sizeof text, "%s; %s", hops, kernel_state_text(f, state, sizeof state));
 	put(row, "kernel", text);
 }
 

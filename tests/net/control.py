@@ -16,6 +16,8 @@ class Control:
         rows = []
         while True:
             answer = json.loads(self.file.readline())
+            if "progress" in answer:
+                continue
             if "row" not in answer:
                 assert "done" in answer or errors_too, answer
                 return rows

@@ -23,7 +23,10 @@ def test_routes_taken_away_come_back(wire):
     wait_until(lambda: wire.node.our_routes() == EXPECTED, 5, "all are back", wire.node.our_routes)
     wire.node.ip("route", "delete", OTHERS[0], "metric", "32")
     wait_until(lambda: wire.node.our_routes() == EXPECTED, 5, "it is back", wire.node.our_routes)
-    assert node.log().count("repairing") == 2
+    assert node.log().count("repairing") == 1  # one burst, told once
+    kernel = node.ask("show", "kernel")[0]
+    assert kernel["repaired"]["taken"] == 4 and kernel["wanted"] == kernel["installed"] == 3, kernel
+    assert node.ask("show", "kernel", "differences") == []
     assert all(r["kernel"] == "installed" for r in node.routes())
 
 

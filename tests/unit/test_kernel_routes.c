@@ -133,7 +133,7 @@ static void note_route(void *arg, const struct nlmsghdr *h, int error, const cha
 	if (netlink_route_decode(h, &r, &deleted) || r.mark.protocol != mark.protocol)
 		return;
 	++*(unsigned *)arg;
-	fib_dump_found(&fib, &r);
+	fib_compare_found(&fib, &r);
 }
 
 /* Reads the kernel; routes gets how many of ours there are, and the answer is how many are not as wanted. */
@@ -141,12 +141,13 @@ static size_t differ(unsigned *routes)
 {
 	static const int families[] = {AF_INET, AF_INET6};
 	*routes = 0;
-	fib_dump_begin(&fib);
+	fib_compare_begin(&fib, (struct tick){1});
 	for (unsigned i = 0; i < 2; i++) {
 		netlink_route_dump_request(message, sizeof message, 0, families[i], mark.table, mark.protocol);
 		ck_assert_int_eq(netlink_dump(kernel, message, note_route, routes), 0);
 	}
-	return fib_dump_end(&fib);
+	ck_assert(fib_compare_judge(&fib, UINT32_MAX));
+	return fib_differ(&fib.findings);
 }
 
 struct hop {
