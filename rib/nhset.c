@@ -27,7 +27,7 @@ static uint64_t hash_of(const struct route_nexthop *at, unsigned count)
 	uint64_t h = count;
 	for (unsigned i = 0; i < count; i++) {
 		h = hash_bytes(&at[i].gateway, sizeof at[i].gateway, h);
-		h = hash_mix(h, (uint64_t)at[i].ifindex << 16 | at[i].weight);
+		h = hash_mix(h, (uint64_t)at[i].ifindex << 17 | (uint64_t)at[i].weight << 1 | at[i].onlink);
 	}
 	return h;
 }
@@ -37,7 +37,7 @@ static bool equal(const struct nhset *s, const struct route_nexthop *at, unsigne
 	if (s->count != count)
 		return false;
 	for (unsigned i = 0; i < count; i++)
-		if (by_gateway(&s->at[i], &at[i]) || s->at[i].weight != at[i].weight)
+		if (by_gateway(&s->at[i], &at[i]) || s->at[i].weight != at[i].weight || s->at[i].onlink != at[i].onlink)
 			return false;
 	return true;
 }
@@ -56,6 +56,8 @@ static struct nhset *intern(struct nhset_table *t, const struct route_nexthop *a
 	s->table = t;
 	s->refs = 1;
 	s->count = count;
+	s->way = s->plain = NULL;
+	s->refused = false;
 	if (count)
 		memcpy(s->at, at, count * sizeof *at);
 	hash_table_insert(&t->sets, &s->node, hash);

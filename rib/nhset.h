@@ -6,11 +6,15 @@
 #include "rib/table.h"
 #include "src/base/hash.h"
 
+struct object_way;
+
 struct nhset {
 	struct hash_node node;
 	struct nhset_table *table;
 	uint32_t refs;
 	unsigned count; /* 0: blackhole */
+	struct object_way *way, *plain; /* what routes with this set refer to, with and without an object: rib/objects.h */
+	bool refused;   /* the kernel took no object for it */
 	struct route_nexthop at[];
 };
 

@@ -4,7 +4,10 @@
 #pragma once
 #include <stddef.h>
 
-enum live_kind { LIVE_ATTRS, LIVE_PATH, LIVE_SOURCE, LIVE_NEXTHOP, LIVE_NHSET, LIVE_FIB_ENTRY, LIVE_BLOCK, LIVE_PEER, LIVE_KINDS };
+enum live_kind {
+	LIVE_ATTRS, LIVE_PATH, LIVE_SOURCE, LIVE_NEXTHOP, LIVE_NHSET, LIVE_OBJECT_HOP, LIVE_OBJECT_WAY, LIVE_FIB_ENTRY, LIVE_BLOCK,
+	LIVE_PEER, LIVE_KINDS
+};
 
 void live_add(enum live_kind k);
 void live_drop(enum live_kind k);
