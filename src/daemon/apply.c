@@ -15,6 +15,7 @@
 #include "src/daemon/own_next_hops_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/publish_io.h"
+#include "src/daemon/refilter_io.h"
 
 enum { RESTART_TIME_S = 120 };
 
@@ -231,35 +232,6 @@ static bool same_speaker(const struct daemon *d, const struct conf *next)
 	       d->conf->node.cluster_id == next->node.cluster_id;
 }
 
-static bool keeps(const struct daemon *d, const struct peer *peer, const struct prefix *prefix, const struct rib_path *p)
-{
-	bool discarded = !bgp_attrs_has_next_hop(rib_path_attrs(p));
-	return rib_import_keeps(peer->import, peer->import_rules, &d->imports, prefix) &&
-	       (!discarded || rib_import_may_discard(&d->imports, prefix));
-}
-
-/* Takes out the paths that the imports let in before and refuse now; tells whether there were any. */
-static bool refilter(struct daemon *d)
-{
-	bool any = false;
-	for (uint32_t at = 1; at <= rib_entry_limit(d->rib); at++) {
-		struct rib_entry *e = rib_entry_at(d->rib, at);
-		struct rib_path *p = e ? &e->path : NULL;
-		while (p) {
-			struct rib_source *source = rib_path_source(p);
-			const struct prefix prefix = rib_entry_prefix(e);
-			bool refused = source->owner && !keeps(d, source->owner, &prefix, p);
-			p = rib_path_next(d->rib, p);
-			if (refused) {
-				any |= rib_withdraw_all(d->rib, source, &prefix);
-				e = rib_entry_at(d->rib, at); /* the paths moved: from the start */
-				p = e ? &e->path : NULL;
-			}
-		}
-	}
-	return any;
-}
-
 static bool same_ways_out(const struct conf_peer *a, const struct conf_peer *b)
 {
 	return a->next_hop_self == b->next_hop_self && a->as_override == b->as_override &&
@@ -304,16 +276,10 @@ static bool adjust(struct peer *p, const struct conf *was, const struct conf *wi
 	return true;
 }
 
-/* What waits until the new imports are in force. */
-static void settle_peers(struct daemon *d)
+/* Of what all imports look at. Our own CIDRs are counted where they are applied. */
+static bool same_cluster(const struct conf *a, const struct conf *b)
 {
-	list_each(n, tmp, &d->peers) {
-		struct peer *p = container_of(n, struct peer, node);
-		limits_received(p); /* the limit may be lower now */
-		if (p->ask_refresh)
-			peer_ask_refresh(p);
-		p->ask_refresh = false;
-	}
+	return all_covered(&a->pods.cluster_cidrs, &b->pods.cluster_cidrs) && all_covered(&b->pods.cluster_cidrs, &a->pods.cluster_cidrs);
 }
 
 static bool same_addresses(const struct conf *a, const struct conf *b)
@@ -481,12 +447,12 @@ unsigned apply_conf(struct daemon *d, struct conf *next)
 						 .own_count = next->pods.cidrs.count,
 						 .cluster = next->pods.cluster_cidrs.at,
 						 .cluster_count = next->pods.cluster_cidrs.count};
-	changes += refilter(d);
+	changes += d->conf && !same_cluster(d->conf, next);
 	changes += apply_own_cidrs(d, next);
 	changes += drop_ranges(d, next);
 	changes += add_peers(d, next);
 	changes += drop_displaced(d, next);
-	settle_peers(d);
+	refilter_begin(d);
 	listener_update(d->listener);
 	router_adverts_update(d->router_adverts);
 	bool moved = d->conf && !same_addresses(d->conf, next);

@@ -42,6 +42,7 @@ struct daemon {
 	struct list goodbyes;          /* connections that are being closed, peer_io.c */
 	unsigned goodbye_count;
 	struct list dying;             /* sources whose paths are being withdrawn: struct dying.node */
+	uint32_t refilter_at;          /* where the imports' walk over the table stands, refilter_io.h; 0: none is under way */
 	bool sweeping;                 /* somewhere is what a refresh has left over */
 	bool told_too_much;            /* a group is above its max-advertised */
 	uint64_t group_bits;           /* update group numbers in use */

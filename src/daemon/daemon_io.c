@@ -22,6 +22,7 @@
 #include "src/daemon/nexthop_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/publish_io.h"
+#include "src/daemon/refilter_io.h"
 
 enum { FLUSH_BUDGET = 20000 };
 
@@ -89,6 +90,7 @@ static bool work_round(struct daemon *d)
 		bool (*work)(struct daemon *d);
 	} parts[] = {
 		{TURN_LEAVING, forget_sources},
+		{TURN_REFILTER, refilter_work},
 		{TURN_REFRESHES, refresh_work},
 		{TURN_NEXT_HOPS, look_at_next_hops}, /* before anyone is told of what depends on them */
 		{TURN_KERNEL, write_kernel},

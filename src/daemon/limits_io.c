@@ -51,7 +51,7 @@ bool limits_received(struct peer *p)
 {
 	struct limits *l = &p->limits;
 	struct bgp_fault f = {0};
-	if (!l->received || !p->source)
+	if (!l->received || !p->source || p->daemon->refilter_at) /* what is refused now is still to go */
 		return true;
 	uint32_t n = p->source->paths;
 	bool above = n > l->received;

@@ -44,6 +44,7 @@ const char *turn_part_name(enum turn_part part)
 {
 	static const char *const names[TURN_PARTS] = {
 		[TURN_EVENTS] = "events",	    [TURN_LEAVING] = "routes of peers that left",
+		[TURN_REFILTER] = "new imports",
 		[TURN_REFRESHES] = "refreshes",	    [TURN_NEXT_HOPS] = "next hops",
 		[TURN_KERNEL] = "kernel routes",    [TURN_EXPORT] = "telling peers",
 		[TURN_SWEEP] = "freeing prefixes",
