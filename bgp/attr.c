@@ -5,17 +5,17 @@
 #include <string.h>
 
 #include "bgp/attr_private.h"
-#include "src/base/list.h"
+#include "src/base/hash.h"
 #include "src/base/live.h"
 
-void bgp_attr_table_init(struct bgp_attr_table *t)
-{
-	hash_table_init(&t->sets);
-}
+_Static_assert(offsetof(struct bgp_attrs, wire) <= 40, "there are hundreds of thousands of sets");
 
-void bgp_attr_table_fini(struct bgp_attr_table *t)
+struct pool bgp_attr_store;
+static struct bgp_attr_table *tables[BGP_ATTR_TABLES_MAX];
+
+struct bgp_attr_table *bgp_attrs_table(const struct bgp_attrs *a)
 {
-	hash_table_fini(&t->sets);
+	return tables[a->table];
 }
 
 /* The next hop of MP_REACH_NLRI is no part of the wire form, so it joins the key. Where NEXT_HOP is part of the
@@ -31,14 +31,56 @@ static uint32_t key_seed(uint8_t context, uint16_t weight)
 	return context | (uint32_t)weight << 8;
 }
 
-static struct bgp_attrs *lookup(struct bgp_attr_table *t, uint32_t seed, const struct addr *mp_next_hop, const uint8_t *wire,
-				size_t len)
+/* NULL: its next hop does not come from MP_REACH_NLRI. */
+static const struct addr *mp_next_hop_of(const struct bgp_attrs *a)
 {
-	struct hash_node *n = hash_first(&t->sets, key_hash(seed, mp_next_hop, wire, len));
-	for (; n; n = hash_next(n)) {
-		struct bgp_attrs *a = container_of(n, struct bgp_attrs, node);
+	return a->context & BGP_ATTR_MP_NEXT_HOP ? (const struct addr *)(a->wire + a->wire_len) : NULL;
+}
+
+static uint64_t hash_of(const void *owner, uint32_t at)
+{
+	const struct bgp_attrs *a = bgp_attrs_at(at);
+	(void)owner;
+	return key_hash(key_seed(a->context, a->weight), mp_next_hop_of(a), a->wire, a->wire_len);
+}
+
+static uint32_t *link_of(const void *owner, uint32_t at)
+{
+	(void)owner;
+	return &bgp_attrs_at(at)->hash_next;
+}
+
+void bgp_attr_table_init(struct bgp_attr_table *t)
+{
+	uint8_t n = 0;
+	while (n < BGP_ATTR_TABLES_MAX && tables[n] && tables[n] != t)
+		n++;
+	if (n == BGP_ATTR_TABLES_MAX)
+		abort(); /* a program has one, a test a few */
+	tables[n] = t;
+	t->number = n;
+	hash_index_init(&t->sets, NULL, hash_of, link_of);
+}
+
+void bgp_attr_table_fini(struct bgp_attr_table *t)
+{
+	bool last = true;
+	hash_index_fini(&t->sets);
+	tables[t->number] = NULL;
+	for (size_t i = 0; i < BGP_ATTR_TABLES_MAX; i++)
+		last &= !tables[i];
+	if (last)
+		pool_fini(&bgp_attr_store);
+}
+
+static struct bgp_attrs *lookup(struct bgp_attr_table *t, uint64_t hash, uint32_t seed, const struct addr *mp_next_hop,
+				const uint8_t *wire, size_t len)
+{
+	struct bgp_attrs *a;
+	for (uint32_t at = *hash_index_chain(&t->sets, hash); at; at = a->hash_next) {
+		a = bgp_attrs_at(at);
 		if (key_seed(a->context, a->weight) == seed && a->wire_len == len && memcmp(a->wire, wire, len) == 0 &&
-		    (!mp_next_hop || addr_eq(mp_next_hop, &a->next_hop)))
+		    (!mp_next_hop || addr_eq(mp_next_hop, mp_next_hop_of(a))))
 			return bgp_attrs_ref(a);
 	}
 	return NULL;
@@ -49,25 +91,32 @@ struct bgp_attrs *bgp_attrs_lookup(struct bgp_attr_table *t, uint8_t context, co
 {
 	if (mp_next_hop)
 		context |= BGP_ATTR_MP_NEXT_HOP;
-	return lookup(t, key_seed(context, 0), mp_next_hop, wire, len);
+	uint32_t seed = key_seed(context, 0);
+	return lookup(t, key_hash(seed, mp_next_hop, wire, len), seed, mp_next_hop, wire, len);
 }
 
-struct bgp_attrs *bgp_attrs_intern(struct bgp_attr_table *t, const struct bgp_attrs *like, const uint8_t *wire, size_t len)
+struct bgp_attrs *bgp_attrs_intern(struct bgp_attr_table *t, const struct bgp_attrs *like, const struct addr *mp_next_hop,
+				   const uint8_t *wire, size_t len)
 {
-	const struct addr *mp = like->context & BGP_ATTR_MP_NEXT_HOP ? &like->next_hop : NULL;
 	uint32_t seed = key_seed(like->context, like->weight);
-	struct bgp_attrs *a = lookup(t, seed, mp, wire, len);
+	uint64_t hash = key_hash(seed, mp_next_hop, wire, len);
+	struct bgp_attrs *a = lookup(t, hash, seed, mp_next_hop, wire, len);
 	if (a)
 		return a;
-	a = malloc(sizeof *a + len);
-	if (!a)
+	size_t header = offsetof(struct bgp_attrs, wire);
+	uint32_t at = pool_take(&bgp_attr_store, header + len + (mp_next_hop ? sizeof *mp_next_hop : 0));
+	if (!at)
 		return NULL;
-	*a = *like;
-	a->table = t;
+	a = bgp_attrs_at(at);
+	memcpy(a, like, header);
+	a->at = at;
+	a->table = t->number;
 	a->refs = 1;
 	a->wire_len = (uint16_t)len;
 	memcpy(a->wire, wire, len);
-	hash_table_insert(&t->sets, &a->node, key_hash(seed, mp, wire, len));
+	if (mp_next_hop)
+		memcpy(a->wire + len, mp_next_hop, sizeof *mp_next_hop);
+	hash_index_insert(&t->sets, at, hash);
 	live_add(LIVE_ATTRS);
 	return a;
 }
@@ -77,11 +126,11 @@ struct bgp_attrs *bgp_attrs_local(struct bgp_attr_table *t)
 	uint8_t wire[16];
 	struct writer w = writer_of(wire, sizeof wire);
 	uint8_t origin = BGP_ORIGIN_IGP;
-	struct bgp_attrs like = {.local_pref = BGP_DEFAULT_LOCAL_PREF, .origin = origin};
+	struct bgp_attrs like = {.local_pref = BGP_DEFAULT_LOCAL_PREF, .origin = BGP_ORIGIN_IGP};
 	bgp_attr_put(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_ORIGIN, &origin, 1);
 	bgp_attr_put(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_AS_PATH, NULL, 0);
 	like.as_path_at = (uint16_t)writer_len(&w);
-	return bgp_attrs_intern(t, &like, wire, writer_len(&w));
+	return bgp_attrs_intern(t, &like, NULL, wire, writer_len(&w));
 }
 
 struct bgp_attrs *bgp_attrs_ref(struct bgp_attrs *a)
@@ -94,8 +143,8 @@ void bgp_attrs_unref(struct bgp_attrs *a)
 {
 	if (!a || --a->refs)
 		return;
-	hash_table_remove(&a->table->sets, &a->node);
-	free(a);
+	hash_index_remove(&bgp_attrs_table(a)->sets, a->at);
+	pool_give(&bgp_attr_store, a->at);
 	live_drop(LIVE_ATTRS);
 }
 
@@ -124,32 +173,47 @@ void bgp_attr_put(struct writer *w, uint8_t flags, uint8_t code, const void *val
 
 struct addr bgp_attrs_next_hop(const struct bgp_attrs *a)
 {
-	return a->next_hop;
+	if (a->context & BGP_ATTR_MP_NEXT_HOP)
+		return *mp_next_hop_of(a);
+	return a->next_hop_at ? addr_from_v4_bytes(a->wire + a->next_hop_at) : (struct addr){{0}};
 }
 
 bool bgp_attrs_has_next_hop(const struct bgp_attrs *a)
 {
-	return !addr_is_zero(&a->next_hop);
+	return a->context & BGP_ATTR_MP_NEXT_HOP || a->next_hop_at;
+}
+
+/* The number that is the value of an attribute which the set has where there says so, or 0. */
+static uint32_t number_in(const struct bgp_attrs *a, bool there, uint8_t code)
+{
+	struct cursor value = there ? bgp_attrs_value(a, code) : cursor_of(NULL, 0);
+	return cursor_u32(&value);
 }
 
 uint32_t bgp_attrs_otc(const struct bgp_attrs *a)
 {
-	return a->otc;
+	return number_in(a, a->has_otc, BGP_ATTR_OTC);
 }
 
 uint32_t bgp_attrs_originator_id(const struct bgp_attrs *a)
 {
-	return a->originator_id;
+	return number_in(a, a->has_originator, BGP_ATTR_ORIGINATOR_ID);
+}
+
+static struct cursor clusters(const struct bgp_attrs *a)
+{
+	return a->has_clusters ? bgp_attrs_value(a, BGP_ATTR_CLUSTER_LIST) : cursor_of(NULL, 0);
 }
 
 unsigned bgp_attrs_cluster_count(const struct bgp_attrs *a)
 {
-	return a->cluster_count;
+	struct cursor all = clusters(a);
+	return (unsigned)cursor_left(&all) / 4;
 }
 
 uint64_t bgp_attrs_link_bandwidth(const struct bgp_attrs *a)
 {
-	return a->link_bandwidth;
+	return a->has_link_bandwidth ? bgp_link_bandwidth(bgp_attrs_value(a, BGP_ATTR_EXT_COMMUNITIES)) : 0;
 }
 
 unsigned bgp_attrs_count_as(const struct bgp_attrs *a, uint32_t asn)
@@ -166,7 +230,7 @@ unsigned bgp_attrs_count_as(const struct bgp_attrs *a, uint32_t asn)
 
 bool bgp_attrs_in_cluster(const struct bgp_attrs *a, uint32_t cluster_id)
 {
-	struct cursor c = a->cluster_count ? bgp_attrs_value(a, BGP_ATTR_CLUSTER_LIST) : cursor_of(NULL, 0);
+	struct cursor c = clusters(a);
 	while (cursor_left(&c) >= 4)
 		if (cursor_u32(&c) == cluster_id)
 			return true;

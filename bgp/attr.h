@@ -17,36 +17,46 @@
 #include "src/base/as_regex.h"
 #include "src/base/community.h"
 #include "src/base/cursor.h"
-#include "src/base/hash.h"
+#include "src/base/hash_index.h"
+#include "src/base/pool.h"
 
 enum bgp_origin { BGP_ORIGIN_IGP, BGP_ORIGIN_EGP, BGP_ORIGIN_INCOMPLETE };
 enum { BGP_DEFAULT_LOCAL_PREF = 100 };
 
+/* 40 bytes and the wire form: there are hundreds of thousands. What the decision asks for is a field, the rest is read in the
+ * wire form by the functions below. The sets of all tables live in one store of the process, where each has a position. */
 struct bgp_attrs {
-	struct hash_node node;
-	struct bgp_attr_table *table;
-	uint32_t refs;
+	uint32_t at;                      /* its position, for who remembers many: bgp_attrs_at() */
+	uint32_t hash_next, refs;
+	uint32_t med, local_pref;
+	uint32_t first_as;                /* leftmost AS; 0: empty path */
 	uint16_t wire_len;
 	uint16_t as_path_at, as_path_len; /* the segments, within wire */
 	uint16_t as_count;                /* for the decision: an AS_SET counts 1 */
-	struct addr next_hop;             /* of NEXT_HOP or MP_REACH_NLRI; zero: ours */
-	uint32_t med, local_pref, originator_id;
-	uint32_t otc;                     /* ONLY_TO_CUSTOMER, RFC 9234; 0: not there */
-	uint32_t first_as;                /* leftmost AS; 0: empty path */
-	uint64_t link_bandwidth;          /* bytes a second, as its extended community says; 0: it has none */
-	uint8_t origin, cluster_count;
-	uint8_t context;                  /* enum bgp_attr_context bits; part of the key */
+	uint16_t next_hop_at;             /* the value of NEXT_HOP within wire; 0: it has none */
 	uint16_t weight;                  /* for this node alone, never sent; a policy put it there. Part of the key */
-	bool has_med, has_originator, no_export, no_advertise, graceful_shutdown;
-	uint8_t wire[];
+	uint8_t context;                  /* enum bgp_attr_context bits; part of the key */
+	uint8_t table;                    /* which one it is in */
+	uint8_t origin : 2;
+	bool has_med : 1, has_originator : 1, no_export : 1, no_advertise : 1, graceful_shutdown : 1;
+	bool has_otc : 1, has_clusters : 1, has_link_bandwidth : 1;
+	uint8_t wire[]; /* behind it the next hop of MP_REACH_NLRI, where context says that there is one */
 };
 
 struct bgp_attr_table {
-	struct hash_table sets;
+	struct hash_index sets;
+	uint8_t number;
 };
 
+enum { BGP_ATTR_TABLES_MAX = 8 }; /* at the same time */
 void bgp_attr_table_init(struct bgp_attr_table *t);
 void bgp_attr_table_fini(struct bgp_attr_table *t); /* no set may be left */
+
+extern struct pool bgp_attr_store; /* for bgp_attrs_at() */
+static inline struct bgp_attrs *bgp_attrs_at(uint32_t at)
+{
+	return pool_at(&bgp_attr_store, at);
+}
 
 /* What a block of attributes means depends on the session that it came over. BGP_ATTR_EDITED: it holds a LOCAL_PREF
  * that no such session brings, a policy put it there. */
@@ -92,7 +102,7 @@ void bgp_attrs_unref(struct bgp_attrs *a); /* NULL is fine */
 
 /* What is asked for seldom is read in the wire form. */
 struct addr bgp_attrs_next_hop(const struct bgp_attrs *a); /* of NEXT_HOP or MP_REACH_NLRI; zero: ours, or none where it is discarded */
-bool bgp_attrs_has_next_hop(const struct bgp_attrs *a);    /* it is not zero */
+bool bgp_attrs_has_next_hop(const struct bgp_attrs *a);      /* it is not zero */
 uint32_t bgp_attrs_otc(const struct bgp_attrs *a);         /* ONLY_TO_CUSTOMER, RFC 9234; 0: not there */
 uint32_t bgp_attrs_originator_id(const struct bgp_attrs *a); /* 0: not there */
 unsigned bgp_attrs_cluster_count(const struct bgp_attrs *a);
@@ -136,7 +146,7 @@ struct bgp_attrs *bgp_attrs_edit(struct bgp_attrs *a, const struct bgp_attr_edit
 enum { BGP_DRAFT_WIRE_MAX = 16384 };
 struct bgp_draft {
 	bool good;
-	_Alignas(struct bgp_attrs) uint8_t room[sizeof(struct bgp_attrs) + BGP_DRAFT_WIRE_MAX];
+	_Alignas(struct bgp_attrs) uint8_t room[sizeof(struct bgp_attrs) + BGP_DRAFT_WIRE_MAX + sizeof(struct addr)];
 };
 void bgp_draft_edit(struct bgp_draft *d, const struct bgp_attrs *a, const struct bgp_attr_edit *e);
 const struct bgp_attrs *bgp_draft_set(const struct bgp_draft *d);

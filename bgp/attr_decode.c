@@ -41,9 +41,10 @@ struct row {
 
 static bool read_origin(struct decoder *d, struct cursor *v)
 {
-	d->set.origin = cursor_u8(v);
+	uint8_t origin = cursor_u8(v);
+	d->set.origin = origin & 3u;
 	d->has_origin = true;
-	return cursor_ok(v) && !cursor_left(v) && d->set.origin <= BGP_ORIGIN_INCOMPLETE;
+	return cursor_ok(v) && !cursor_left(v) && origin <= BGP_ORIGIN_INCOMPLETE;
 }
 
 /* Well-formed segments of AS numbers of width bytes: no empty segment, no AS 0 (RFC 7607), no set (RFC 9774). We are no
@@ -76,9 +77,9 @@ static bool read_next_hop(struct decoder *d, struct cursor *v)
 	const uint8_t *b = cursor_bytes(v, 4);
 	if (!b || cursor_left(v))
 		return false;
+	const struct addr next_hop = addr_from_v4_bytes(b);
 	d->has_next_hop = true;
-	d->set.next_hop = addr_from_v4_bytes(b);
-	return addr_is_unicast(&d->set.next_hop);
+	return addr_is_unicast(&next_hop);
 }
 
 static bool read_med(struct decoder *d, struct cursor *v)
@@ -129,7 +130,7 @@ static bool read_communities(struct decoder *d, struct cursor *v)
 
 static bool read_ext_communities(struct decoder *d, struct cursor *v)
 {
-	d->set.link_bandwidth = bgp_link_bandwidth(*v);
+	d->set.has_link_bandwidth = bgp_link_bandwidth(*v) != 0;
 	return cursor_left(v) && cursor_left(v) % BGP_EXT_COMMUNITY_SIZE == 0;
 }
 
@@ -147,13 +148,13 @@ static bool read_times_20(struct decoder *d, struct cursor *v)
 
 static bool read_otc(struct decoder *d, struct cursor *v)
 {
-	d->set.otc = cursor_u32(v);
-	return cursor_ok(v) && !cursor_left(v) && d->set.otc != 0;
+	d->set.has_otc = cursor_u32(v) != 0;
+	return cursor_ok(v) && !cursor_left(v) && d->set.has_otc;
 }
 
 static bool read_originator(struct decoder *d, struct cursor *v)
 {
-	d->set.originator_id = cursor_u32(v);
+	cursor_u32(v);
 	d->set.has_originator = true;
 	return cursor_ok(v) && !cursor_left(v);
 }
@@ -162,7 +163,7 @@ static bool read_cluster_list(struct decoder *d, struct cursor *v)
 {
 	if (cursor_left(v) == 0 || cursor_left(v) % 4)
 		return false;
-	d->set.cluster_count = (uint8_t)(cursor_left(v) / 4 < 255 ? cursor_left(v) / 4 : 255);
+	d->set.has_clusters = true;
 	return true;
 }
 
@@ -379,6 +380,8 @@ static void take_known(struct decoder *d, const struct row *row, const struct bg
 		d->set.as_path_len = (uint16_t)cursor_left(&item->value);
 		d->set.as_path_at = (uint16_t)(writer_len(&d->canonical) - d->set.as_path_len);
 	}
+	if (item->code == BGP_ATTR_NEXT_HOP)
+		d->set.next_hop_at = (uint16_t)(writer_len(&d->canonical) - 4);
 }
 
 static void take(struct decoder *d, const struct bgp_attr_item *item)
@@ -512,11 +515,9 @@ static struct bgp_attrs *intern(struct decoder *d, struct bgp_attr_table *t, con
 {
 	struct bgp_attrs like = d->set;
 	like.context = (uint8_t)(d->context & BGP_ATTR_IBGP);
-	if (mp_next_hop) {
+	if (mp_next_hop)
 		like.context |= BGP_ATTR_MP_NEXT_HOP;
-		like.next_hop = *mp_next_hop;
-	}
-	struct bgp_attrs *a = bgp_attrs_intern(t, &like, d->bytes, writer_len(&d->canonical));
+	struct bgp_attrs *a = bgp_attrs_intern(t, &like, mp_next_hop, d->bytes, writer_len(&d->canonical));
 	if (!a)
 		bgp_fault_raise(&d->out->fault, BGP_WITHDRAW, BGP_ERR_CEASE, 8, "out of memory", NULL, 0);
 	return a;
@@ -530,7 +531,7 @@ static bool known_already(struct bgp_attr_table *t, unsigned context, const stru
 	if (!classic || context & BGP_ATTR_AS2)
 		return false;
 	*classic_out = bgp_attrs_lookup(t, (uint8_t)(context & BGP_ATTR_IBGP), NULL, block->p, cursor_left(block));
-	if (*classic_out && addr_is_zero(&(*classic_out)->next_hop)) { /* no NEXT_HOP: not good enough for classic */
+	if (*classic_out && !bgp_attrs_has_next_hop(*classic_out)) { /* no NEXT_HOP: not good enough for classic */
 		bgp_attrs_unref(*classic_out);
 		*classic_out = NULL;
 	}

@@ -17,6 +17,7 @@ struct editor {
 	const struct bgp_attr_edit *edit;
 	struct writer w;
 	struct bgp_attrs set; /* the fields of the new one; its wire is what w writes */
+	struct addr mp_next_hop; /* what goes behind the wire, where set.context says so */
 };
 
 /* NULL where the old set has no such attribute. */
@@ -80,21 +81,29 @@ static void edit_as_path(struct editor *ed, const struct bgp_attr_item *old)
 	}
 }
 
+/* NEXT_HOP was written last, where it is there. */
+static void note_next_hop(struct editor *ed, bool there)
+{
+	ed->set.next_hop_at = there ? (uint16_t)(writer_len(&ed->w) - 4) : 0;
+}
+
 /* NEXT_HOP in the wire is for sets that have none from MP_REACH_NLRI. */
 static void edit_next_hop(struct editor *ed, const struct bgp_attr_item *old)
 {
 	const struct addr *nh = &ed->edit->next_hop;
 	if (!ed->edit->has_next_hop) {
 		keep(ed, old);
+		note_next_hop(ed, old);
 		return;
 	}
 	bool classic = old && !(ed->old->context & BGP_ATTR_MP_NEXT_HOP) && addr_is_v4(nh) && !addr_is_zero(nh);
-	ed->set.next_hop = *nh;
+	ed->mp_next_hop = *nh;
 	ed->set.context &= (uint8_t)~BGP_ATTR_MP_NEXT_HOP;
 	if (classic)
 		bgp_attr_put(&ed->w, BGP_FLAG_TRANSITIVE, BGP_ATTR_NEXT_HOP, nh->b + 12, 4);
 	else if (!addr_is_zero(nh))
 		ed->set.context |= BGP_ATTR_MP_NEXT_HOP;
+	note_next_hop(ed, classic);
 }
 
 static void edit_med(struct editor *ed, const struct bgp_attr_item *old)
@@ -229,7 +238,7 @@ static void edit_communities(struct editor *ed, enum community_kind kind, const 
 	if (kind == COMMUNITY_STANDARD)
 		note_well_known(&ed->set, list, n);
 	if (kind == COMMUNITY_EXTENDED)
-		ed->set.link_bandwidth = bgp_link_bandwidth(cursor_of(bytes, writer_len(&w)));
+		ed->set.has_link_bandwidth = bgp_link_bandwidth(cursor_of(bytes, writer_len(&w))) != 0;
 	ed->w.failed |= !writer_ok(&w);
 	if (n)
 		bgp_attr_put(&ed->w, old ? old->flags & 0xf0 : FLAGS, bgp_attr_of_community(kind), bytes, writer_len(&w));
@@ -257,7 +266,7 @@ static void edit_otc(struct editor *ed, const struct bgp_attr_item *old)
 		return;
 	}
 	put_u32(ed, BGP_FLAG_OPTIONAL | BGP_FLAG_TRANSITIVE, BGP_ATTR_OTC, ed->edit->otc);
-	ed->set.otc = ed->edit->otc;
+	ed->set.has_otc = true;
 }
 
 /* By code. */
@@ -315,13 +324,14 @@ static void run_edits(struct editor *ed)
 void bgp_draft_edit(struct bgp_draft *d, const struct bgp_attrs *a, const struct bgp_attr_edit *e)
 {
 	struct bgp_attrs *set = (struct bgp_attrs *)d->room;
-	struct editor ed = {a, e, writer_of(set->wire, WIRE_MAX), *a};
+	struct editor ed = {a, e, writer_of(set->wire, WIRE_MAX), *a, bgp_attrs_next_hop(a)};
 	if (e->has_weight)
 		ed.set.weight = e->weight;
 	ed.set.graceful_shutdown = will_shut_down(a, e);
 	run_edits(&ed);
 	memcpy(set, &ed.set, offsetof(struct bgp_attrs, wire)); /* an assignment would take the padding along, where wire begins */
 	set->wire_len = (uint16_t)writer_len(&ed.w);
+	memcpy(set->wire + set->wire_len, &ed.mp_next_hop, sizeof ed.mp_next_hop);
 	d->good = writer_ok(&ed.w);
 }
 
@@ -333,7 +343,10 @@ const struct bgp_attrs *bgp_draft_set(const struct bgp_draft *d)
 struct bgp_attrs *bgp_draft_intern(const struct bgp_draft *d)
 {
 	const struct bgp_attrs *set = bgp_draft_set(d);
-	return set ? bgp_attrs_intern(set->table, set, set->wire, set->wire_len) : NULL;
+	if (!set)
+		return NULL;
+	const struct addr next_hop = bgp_attrs_next_hop(set), *mp = set->context & BGP_ATTR_MP_NEXT_HOP ? &next_hop : NULL;
+	return bgp_attrs_intern(bgp_attrs_table(set), set, mp, set->wire, set->wire_len);
 }
 
 struct bgp_attrs *bgp_attrs_edit(struct bgp_attrs *a, const struct bgp_attr_edit *e)

@@ -76,8 +76,9 @@ static bool choose_next_hop(const struct bgp_attrs *a, const struct bgp_export *
 			    struct bgp_words *words)
 {
 	bool ours = !e->keep_next_hop && (!e->ibgp || e->own_next_hop);
-	bool self = ours || !can_be_told(&a->next_hop, e, family);
-	words->next_hop = self ? e->next_hop_self[family] : a->next_hop;
+	const struct addr learned = bgp_attrs_next_hop(a);
+	bool self = ours || !can_be_told(&learned, e, family);
+	words->next_hop = self ? e->next_hop_self[family] : learned;
 	words->link_local = self ? e->link_local_self : (struct addr){{0}};
 	return self;
 }
@@ -105,7 +106,7 @@ static void put_reflected(struct writer *w, const struct bgp_attrs *a, const str
 	writer_u32(&list, e->cluster_id);
 	writer_bytes(&list, was.p, cursor_left(&was));
 	w->failed |= !writer_ok(&list);
-	put_u32(w, BGP_FLAG_OPTIONAL, BGP_ATTR_ORIGINATOR_ID, a->has_originator ? a->originator_id : e->originator);
+	put_u32(w, BGP_FLAG_OPTIONAL, BGP_ATTR_ORIGINATOR_ID, a->has_originator ? bgp_attrs_originator_id(a) : e->originator);
 	bgp_attr_put(w, BGP_FLAG_OPTIONAL, BGP_ATTR_CLUSTER_LIST, bytes, writer_len(&list));
 }
 
@@ -130,8 +131,9 @@ bool bgp_attrs_export(const struct bgp_attrs *a, const struct bgp_export *e, enu
 		      size_t cap, struct bgp_words *words)
 {
 	struct writer w = writer_of(out, cap);
+	uint8_t origin = a->origin;
 	bool wide, own_next_hop = choose_next_hop(a, e, family, words);
-	bgp_attr_put(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_ORIGIN, &a->origin, 1);
+	bgp_attr_put(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_ORIGIN, &origin, 1);
 	put_as_path(&w, a, e, BGP_PATH_PLAIN, &wide);
 	if (family == BGP_IPV4_UNICAST && addr_is_v4(&words->next_hop))
 		bgp_attr_put(&w, BGP_FLAG_TRANSITIVE, BGP_ATTR_NEXT_HOP, words->next_hop.b + 12, 4);
@@ -144,7 +146,7 @@ bool bgp_attrs_export(const struct bgp_attrs *a, const struct bgp_export *e, enu
 	put_others(&w, a, e, own_next_hop);
 	if (wide && !e->as4)
 		put_as_path(&w, a, e, BGP_PATH_AS4, &wide);
-	if (e->otc && !a->otc)
+	if (e->otc && !a->has_otc)
 		put_u32(&w, BGP_FLAG_OPTIONAL | BGP_FLAG_TRANSITIVE, BGP_ATTR_OTC, e->otc);
 	words->block = out;
 	words->len = writer_len(&w);

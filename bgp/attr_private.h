@@ -49,10 +49,12 @@ uint8_t bgp_attr_of_community(enum community_kind kind);
 /* Header with the shortest length form, and the value. */
 void bgp_attr_put(struct writer *w, uint8_t flags, uint8_t code, const void *value, size_t len);
 
-/* Finds or makes the set with this key; the fields of *like other than the key are taken over when it
- * is made. Owned reference. NULL: out of memory. */
-struct bgp_attrs *bgp_attrs_intern(struct bgp_attr_table *t, const struct bgp_attrs *like, const uint8_t *wire,
-				   size_t len);
+/* Finds or makes the set with this key; the fields of *like other than the key are taken over when it is made. mp_next_hop
+ * goes with BGP_ATTR_MP_NEXT_HOP and is NULL without. Owned reference. NULL: out of memory. */
+struct bgp_attrs *bgp_attrs_intern(struct bgp_attr_table *t, const struct bgp_attrs *like, const struct addr *mp_next_hop,
+				   const uint8_t *wire, size_t len);
+/* The table that the set, or what the draft was made of, is in. */
+struct bgp_attr_table *bgp_attrs_table(const struct bgp_attrs *a);
 /* The set with this key, without a weight, if it is there, as an owned reference. */
 struct bgp_attrs *bgp_attrs_lookup(struct bgp_attr_table *t, uint8_t context, const struct addr *mp_next_hop,
 				   const uint8_t *wire, size_t len);

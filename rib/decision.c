@@ -176,7 +176,8 @@ static const struct rule rules[] = {
 	{"path ID", path_id, NULL, true, " > ", NULL},
 };
 
-enum { RULE_COUNT = sizeof rules / sizeof *rules };
+enum { RULE_COUNT = sizeof rules / sizeof *rules, LOST_BY_MAX = 31 };
+_Static_assert(RULE_COUNT <= LOST_BY_MAX + 1, "lost_by has 5 bits");
 
 const char *rib_decision_rule(unsigned lost_by)
 {
@@ -216,14 +217,14 @@ static size_t apply(unsigned index, struct rib_path **at, size_t n)
 		if (rule->key(at[i]) < lowest)
 			lowest = rule->key(at[i]);
 	for (size_t i = 0; i < n; i++)
-		at[i]->lost_by = ruled_out(rule, lowest, at, n, i) ? (uint8_t)index : 0;
+		at[i]->lost_by = ruled_out(rule, lowest, at, n, i) ? index & LOST_BY_MAX : 0;
 	return part(at, n);
 }
 
 static size_t drop_unreachable(struct rib_path **at, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		at[i]->flags &= (uint8_t)~(RIB_PATH_BEST | RIB_PATH_USED);
+		at[i]->flags &= RIB_PATH_ROUND;
 		at[i]->lost_by = at[i]->metric == NEXTHOP_METRIC_UNREACHABLE ? UNREACHABLE : 0;
 	}
 	return part(at, n);

@@ -53,7 +53,7 @@ struct nexthop_answer {
 /* NEXTHOP_NOT_ASKED as the answer: nobody could be asked now, and the answer of before stays. */
 typedef void nexthop_resolve_fn(void *arg, const struct nexthop *nh, struct nexthop_answer *out);
 
-enum { NEXTHOP_METRIC_UNREACHABLE = 255, NEXTHOP_BUDGET = 128, NEXTHOP_EVENTS = 64 };
+enum { NEXTHOP_METRIC_UNREACHABLE = 7, NEXTHOP_BUDGET = 128, NEXTHOP_EVENTS = 64 };
 
 /* What may have changed answers: those that it concerns are looked for with others' in one walk. */
 struct nexthop_event {
@@ -83,7 +83,7 @@ void nexthop_release(struct nexthop *nh);
 /* NULL where nobody ever held it. */
 struct nexthop *nexthop_find(struct nexthop_table *t, const struct addr *addr, uint32_t ifindex);
 
-/* What the decision compares: 0 on a link, more with each indirection, NEXTHOP_METRIC_UNREACHABLE. */
+/* What the decision compares, in 3 bits: 0 on a link, more with each indirection, NEXTHOP_METRIC_UNREACHABLE. */
 uint8_t nexthop_metric(const struct nexthop *nh);
 /* "no route to it", "on a link" */
 const char *nexthop_state_text(enum nexthop_state s);

@@ -4,20 +4,22 @@
 #include <string.h>
 
 #include "rib/decision.h"
+#include "src/base/hash.h"
+#include "src/base/hash_index.h"
 #include "src/base/live.h"
 
-enum { CHUNK_BITS = 12, CHUNK = 1 << CHUNK_BITS, LENGTHS = 129 };
+enum { LENGTHS = 129, V4_KEY = 4, KEY_ALIGN = 8, SOURCE_MASK = (1 << RIB_SOURCE_BITS) - 1 };
 
-_Static_assert(sizeof(struct rib_path) <= 32 && sizeof(struct rib_entry) <= 80, "the table's memory is mostly these");
+_Static_assert(sizeof(struct rib_path) <= 20 && offsetof(struct rib_entry, key) + V4_KEY <= 48,
+	       "the table's memory is mostly these");
+
+struct pool rib_source_store;
 
 struct rib {
-	struct rib_entry **chunks;  /* entries never move: position -> chunk, slot; position 0 heads the journal */
-	uint32_t chunk_count, limit; /* limit: highest position ever used */
-	uint32_t free_list;          /* through hash_next */
-	struct rib_path **path_chunks; /* the pool, in the same way; position 0 is not used */
-	uint32_t path_chunk_count, path_limit, free_paths; /* free_paths: through next */
-	uint32_t *buckets, bucket_mask;
-	size_t prefixes, paths, entries;
+	struct pool entries;         /* position 0 heads the journal */
+	struct pool further;         /* paths beyond the entries' own */
+	struct hash_index index;     /* of entries */
+	size_t prefixes, paths;
 	size_t by_length[2][LENGTHS]; /* live prefixes by family and length, for the longest match */
 	struct list reading, idle; /* cursors with something to read, and without */
 	uint32_t swept;            /* the next entry of rib_sweep(), where or before the slowest cursor stands; 0: it passed all */
@@ -33,7 +35,7 @@ struct rib {
 
 static struct rib_entry *entry(const struct rib *r, uint32_t at)
 {
-	return &r->chunks[at >> CHUNK_BITS][at & (CHUNK - 1)];
+	return pool_at(&r->entries, at);
 }
 
 static void *grown(void *p, size_t size)
@@ -44,44 +46,23 @@ static void *grown(void *p, size_t size)
 	return p;
 }
 
-static void add_chunk(struct rib *r)
+static uint32_t taken(struct pool *p, size_t size)
 {
-	r->chunks = grown(r->chunks, (r->chunk_count + 1) * sizeof *r->chunks);
-	r->chunks[r->chunk_count++] = grown(NULL, CHUNK * sizeof(struct rib_entry));
-}
-
-static struct rib_path *pooled(const struct rib *r, uint32_t at)
-{
-	return &r->path_chunks[at >> CHUNK_BITS][at & (CHUNK - 1)];
-}
-
-static uint32_t take_path(struct rib *r)
-{
-	uint32_t at = r->free_paths;
-	live_add(LIVE_PATH);
-	if (at) {
-		r->free_paths = pooled(r, at)->next;
-		return at;
-	}
-	at = ++r->path_limit;
-	if (at >> CHUNK_BITS >= r->path_chunk_count) {
-		r->path_chunks = grown(r->path_chunks, (r->path_chunk_count + 1) * sizeof *r->path_chunks);
-		r->path_chunks[r->path_chunk_count++] = grown(NULL, CHUNK * sizeof(struct rib_path));
-	}
+	uint32_t at = pool_take(p, size);
+	if (!at)
+		abort(); /* the same */
 	return at;
 }
 
-static void give_path(struct rib *r, uint32_t at)
+static struct rib_path *further(const struct rib *r, uint32_t at)
 {
-	pooled(r, at)->next = r->free_paths;
-	r->free_paths = at;
-	live_drop(LIVE_PATH);
+	return pool_at(&r->further, at);
 }
 
 /* For the walks inside, which are short and many: not to be called. */
 static inline struct rib_path *path_after(const struct rib *r, const struct rib_path *p)
 {
-	return p->next ? pooled(r, p->next) : NULL;
+	return p->next ? further(r, p->next) : NULL;
 }
 
 const struct rib_path *rib_best(const struct rib_entry *e)
@@ -99,20 +80,66 @@ struct rib_path *rib_path_next(const struct rib *r, const struct rib_path *p)
 	return path_after(r, p);
 }
 
+/* NULL: add_path() has just made it. */
+static struct bgp_attrs *attrs_of(const struct rib_path *p)
+{
+	return p->attrs_at ? rib_path_attrs(p) : NULL;
+}
+
+/* --- entries */
+
+static unsigned key_size(bool v4, unsigned len)
+{
+	return v4 ? V4_KEY : len <= 64 ? 8 : 16;
+}
+
+static const uint8_t *key_of(const struct prefix *p, bool v4)
+{
+	return v4 ? p->addr.b + sizeof p->addr.b - V4_KEY : p->addr.b;
+}
+
+static size_t entry_size(bool v4, unsigned len)
+{
+	size_t size = offsetof(struct rib_entry, key) + key_size(v4, len);
+	return (size + KEY_ALIGN - 1) / KEY_ALIGN * KEY_ALIGN;
+}
+
+struct prefix rib_entry_prefix(const struct rib_entry *e)
+{
+	bool v4 = e->flags & RIB_ENTRY_V4;
+	struct prefix p = {v4 ? addr_from_v4(0) : (struct addr){{0}}, e->len};
+	memcpy(p.addr.b + (v4 ? sizeof p.addr.b - V4_KEY : 0), e->key, key_size(v4, e->len));
+	return p;
+}
+
+static bool is_entry_of(const struct rib_entry *e, const struct prefix *p, bool v4)
+{
+	return e->len == p->len && !(e->flags & RIB_ENTRY_V4) == !v4 && memcmp(e->key, key_of(p, v4), key_size(v4, p->len)) == 0;
+}
+
+static uint64_t hash_of_entry(const void *rib, uint32_t at)
+{
+	const struct prefix p = rib_entry_prefix(entry(rib, at));
+	return prefix_hash(&p);
+}
+
+static uint32_t *link_of_entry(const void *rib, uint32_t at)
+{
+	return &entry(rib, at)->hash_next;
+}
+
 struct rib *rib_new(unsigned multipath)
 {
 	struct rib *r = calloc(1, sizeof *r);
 	if (!r)
 		abort();
-	add_chunk(r);
-	memset(entry(r, 0), 0, sizeof(struct rib_entry));
+	uint32_t first = taken(&r->entries, entry_size(true, 128)); /* now there is position 0 as well */
+	memset(entry(r, first), 0, entry_size(true, 128));
+	pool_give(&r->entries, first);
+	hash_index_init(&r->index, r, hash_of_entry, link_of_entry);
 	list_init(&r->reading);
 	list_init(&r->idle);
 	r->multipath = multipath;
-	r->bucket_mask = 1023;
-	r->buckets = calloc(r->bucket_mask + 1, sizeof *r->buckets);
-	if (!r->buckets)
-		abort();
 	return r;
 }
 
@@ -120,73 +147,41 @@ void rib_free(struct rib *r)
 {
 	if (!r)
 		return;
-	for (uint32_t at = 1; at <= r->limit; at++) {
-		for (struct rib_path *p = rib_path_first(entry(r, at)); p; p = path_after(r, p)) {
-			p->source->paths--;
-			bgp_attrs_unref(p->attrs);
+	for (uint32_t at = rib_entry_after(r, 0); at <= rib_entry_limit(r); at = rib_entry_after(r, at)) {
+		struct rib_entry *e = rib_entry_at(r, at);
+		for (struct rib_path *p = e ? rib_path_first(e) : NULL; p; p = path_after(r, p)) {
+			rib_path_source(p)->paths--;
+			bgp_attrs_unref(rib_path_attrs(p));
 			if (p->next)
 				live_drop(LIVE_PATH);
 		}
 	}
-	for (uint32_t i = 0; i < r->chunk_count; i++)
-		free(r->chunks[i]);
-	free(r->chunks);
-	for (uint32_t i = 0; i < r->path_chunk_count; i++)
-		free(r->path_chunks[i]);
-	free(r->path_chunks);
-	free(r->buckets);
+	pool_fini(&r->entries);
+	pool_fini(&r->further);
+	hash_index_fini(&r->index);
 	free(r->scratch);
 	free(r);
 }
 
-/* --- entries */
-
-static void rehash(struct rib *r)
-{
-	uint32_t mask = r->bucket_mask * 2 + 1;
-	uint32_t *fresh = calloc((size_t)mask + 1, sizeof *fresh);
-	if (!fresh)
-		return; /* longer chains */
-	for (uint32_t i = 0; i <= r->bucket_mask; i++) {
-		for (uint32_t at = r->buckets[i], next; at; at = next) {
-			struct rib_entry *e = entry(r, at);
-			uint32_t *head = &fresh[prefix_hash(&e->prefix) & mask];
-			next = e->hash_next;
-			e->hash_next = *head;
-			*head = at;
-		}
-	}
-	free(r->buckets);
-	r->buckets = fresh;
-	r->bucket_mask = mask;
-}
-
 static uint32_t lookup(const struct rib *r, const struct prefix *p)
 {
-	uint32_t at = r->buckets[prefix_hash(p) & r->bucket_mask];
-	while (at && !prefix_eq(&entry(r, at)->prefix, p))
+	bool v4 = prefix_is_v4(p);
+	uint32_t at = *hash_index_chain(&r->index, prefix_hash(p));
+	while (at && !is_entry_of(entry(r, at), p, v4))
 		at = entry(r, at)->hash_next;
 	return at;
 }
 
 static uint32_t new_entry(struct rib *r, const struct prefix *p)
 {
-	uint32_t at = r->free_list;
-	if (at) {
-		r->free_list = entry(r, at)->hash_next;
-	} else {
-		at = ++r->limit;
-		if (at >> CHUNK_BITS >= r->chunk_count)
-			add_chunk(r);
-	}
-	if (++r->entries > r->bucket_mask)
-		rehash(r);
+	bool v4 = prefix_is_v4(p);
+	uint32_t at = taken(&r->entries, entry_size(v4, p->len));
 	struct rib_entry *e = entry(r, at);
-	uint32_t *head = &r->buckets[prefix_hash(p) & r->bucket_mask];
-	memset(e, 0, sizeof *e);
-	e->prefix = *p;
-	e->hash_next = *head;
-	*head = at;
+	memset(e, 0, offsetof(struct rib_entry, key));
+	e->len = p->len;
+	e->flags = v4 ? RIB_ENTRY_V4 : 0;
+	memcpy(e->key, key_of(p, v4), key_size(v4, p->len));
+	hash_index_insert(&r->index, at, prefix_hash(p));
 	return at;
 }
 
@@ -199,15 +194,10 @@ static void unlink_journal(struct rib *r, struct rib_entry *e)
 static void free_entry(struct rib *r, uint32_t at)
 {
 	struct rib_entry *e = entry(r, at);
-	uint32_t *p = &r->buckets[prefix_hash(&e->prefix) & r->bucket_mask];
-	while (*p != at)
-		p = &entry(r, *p)->hash_next;
-	*p = e->hash_next;
+	hash_index_remove(&r->index, at);
 	unlink_journal(r, e);
-	memset(e, 0, sizeof *e);
-	e->hash_next = r->free_list;
-	r->free_list = at;
-	r->entries--;
+	e->flags = 0; /* it may still be looked at by its position */
+	pool_give(&r->entries, at);
 }
 
 /* --- journal */
@@ -340,25 +330,30 @@ void rib_track(struct rib *r, struct nexthop_table *nexthops)
 }
 
 /* An address that has a meaning on one link or in one VRF only is another next hop on another. */
-static uint32_t link_of(const struct rib_source *s, const struct bgp_attrs *a)
+static uint32_t link_of(const struct rib_source *s, const struct addr *next_hop)
 {
-	return addr_is_link_local(&a->next_hop) ? s->ifindex : s->vrf;
+	return addr_is_link_local(next_hop) ? s->ifindex : s->vrf;
 }
 
 static bool is_tracked(const struct rib *r, const struct rib_source *s, const struct bgp_attrs *a)
 {
-	return r->nexthops && s->kind != RIB_SOURCE_LOCAL && !addr_is_zero(&a->next_hop); /* zero: it is discarded here */
+	return r->nexthops && s->kind != RIB_SOURCE_LOCAL && bgp_attrs_has_next_hop(a); /* none: it is discarded here */
 }
 
 static struct nexthop *next_hop_of(const struct rib *r, const struct rib_source *s, const struct bgp_attrs *a)
 {
-	return a && is_tracked(r, s, a) ? nexthop_find(r->nexthops, &a->next_hop, link_of(s, a)) : NULL;
+	if (!a || !is_tracked(r, s, a))
+		return NULL;
+	const struct addr next_hop = bgp_attrs_next_hop(a);
+	return nexthop_find(r->nexthops, &next_hop, link_of(s, &next_hop));
 }
 
 static void hold_next_hop(struct rib *r, const struct rib_source *s, const struct bgp_attrs *a)
 {
-	if (is_tracked(r, s, a))
-		nexthop_hold(r->nexthops, &a->next_hop, link_of(s, a));
+	if (!is_tracked(r, s, a))
+		return;
+	const struct addr next_hop = bgp_attrs_next_hop(a);
+	nexthop_hold(r->nexthops, &next_hop, link_of(s, &next_hop));
 }
 
 static void release_next_hop(struct rib *r, const struct rib_source *s, const struct bgp_attrs *a)
@@ -370,22 +365,26 @@ static void release_next_hop(struct rib *r, const struct rib_source *s, const st
 
 const struct nexthop *rib_next_hop(const struct rib *r, const struct rib_path *p)
 {
-	return next_hop_of(r, p->source, p->attrs);
+	return r->nexthops ? next_hop_of(r, rib_path_source(p), rib_path_attrs(p)) : NULL;
 }
 
+/* Of 3 bits. */
 static uint8_t metric_of(const struct rib *r, const struct rib_path *p)
 {
+	const struct rib_source *source = rib_path_source(p);
 	const struct nexthop *nh = rib_next_hop(r, p);
 	uint8_t metric = nh ? nexthop_metric(nh) : 0;
-	bool on_link = metric == 0 || addr_eq(&p->attrs->next_hop, &p->source->addr);
-	return p->source->single_hop && !on_link ? NEXTHOP_METRIC_UNREACHABLE : metric;
+	if (!source->single_hop || metric == 0)
+		return metric;
+	const struct addr next_hop = bgp_attrs_next_hop(rib_path_attrs(p));
+	return addr_eq(&next_hop, &source->addr) ? metric : NEXTHOP_METRIC_UNREACHABLE;
 }
 
 /* --- paths */
 
-static void count_prefix(struct rib *r, const struct prefix *p, bool more)
+static void count_prefix(struct rib *r, const struct rib_entry *e, bool more)
 {
-	size_t *n = &r->by_length[prefix_is_v4(p)][p->len];
+	size_t *n = &r->by_length[(e->flags & RIB_ENTRY_V4) != 0][e->len];
 	*n = more ? *n + 1 : *n - 1;
 	r->prefixes = more ? r->prefixes + 1 : r->prefixes - 1;
 }
@@ -393,7 +392,7 @@ static void count_prefix(struct rib *r, const struct prefix *p, bool more)
 static struct rib_path *find_path(const struct rib *r, struct rib_entry *e, const struct rib_source *s, uint32_t path_id)
 {
 	for (struct rib_path *p = rib_path_first(e); p; p = path_after(r, p))
-		if (p->source == s && p->path_id == path_id)
+		if (p->source_at == s->at && p->path_id == path_id)
 			return p;
 	return NULL;
 }
@@ -401,7 +400,7 @@ static struct rib_path *find_path(const struct rib *r, struct rib_entry *e, cons
 static struct rib_path *path_of(const struct rib *r, struct rib_entry *e, const struct rib_source *s)
 {
 	struct rib_path *p = rib_path_first(e);
-	while (p && p->source != s)
+	while (p && p->source_at != s->at)
 		p = path_after(r, p);
 	return p;
 }
@@ -412,7 +411,7 @@ static bool is_full(const struct rib *r, struct rib_entry *e, const struct rib_s
 	if (e->path_count < RIB_PATHS_PER_SOURCE)
 		return false;
 	for (const struct rib_path *p = &e->path; p; p = path_after(r, p))
-		n += p->source == s;
+		n += p->source_at == s->at;
 	return n >= RIB_PATHS_PER_SOURCE || e->path_count == UINT16_MAX;
 }
 
@@ -420,18 +419,16 @@ static struct rib_path *add_path(struct rib *r, struct rib_entry *e, struct rib_
 {
 	struct rib_path *p = &e->path;
 	if (e->path_count++ == 0) {
-		count_prefix(r, &e->prefix, true);
+		count_prefix(r, e, true);
 		p->next = 0;
 	} else {
-		uint32_t at = take_path(r);
-		p = pooled(r, at);
+		uint32_t at = taken(&r->further, sizeof *p);
+		live_add(LIVE_PATH);
+		p = further(r, at);
 		p->next = e->path.next;
 		e->path.next = at;
 	}
-	p->source = s;
-	p->path_id = path_id;
-	p->attrs = NULL;
-	p->flags = p->lost_by = p->metric = 0;
+	*p = (struct rib_path){.next = p->next, .source_at = s->at & SOURCE_MASK, .path_id = path_id};
 	s->paths++;
 	r->paths++;
 	return p;
@@ -440,10 +437,11 @@ static struct rib_path *add_path(struct rib *r, struct rib_entry *e, struct rib_
 /* It goes; where it is the one inside the entry, the next one moves in. */
 static void remove_path(struct rib *r, struct rib_entry *e, struct rib_path *p)
 {
-	p->source->paths--;
+	struct rib_source *s = rib_path_source(p);
+	s->paths--;
 	r->paths--;
-	release_next_hop(r, p->source, p->attrs);
-	bgp_attrs_unref(p->attrs);
+	release_next_hop(r, s, rib_path_attrs(p));
+	bgp_attrs_unref(rib_path_attrs(p));
 	struct rib_path *before = &e->path;
 	uint32_t at = p->next;
 	if (p != &e->path) {
@@ -452,33 +450,35 @@ static void remove_path(struct rib *r, struct rib_entry *e, struct rib_path *p)
 		at = before->next;
 		before->next = p->next;
 	} else if (at) {
-		*p = *pooled(r, at);
+		*p = *further(r, at);
 	} else {
-		p->attrs = NULL;
+		p->attrs_at = 0;
 	}
-	if (at)
-		give_path(r, at);
+	if (at) {
+		pool_give(&r->further, at);
+		live_drop(LIVE_PATH);
+	}
 	if (--e->path_count == 0)
-		count_prefix(r, &e->prefix, false);
+		count_prefix(r, e, false);
 }
 
 /* What of an entry others can see, to tell after a change whether they must hear of it. */
 struct view {
 	struct rib_source *source;
-	struct bgp_attrs *attrs; /* referenced */
-	uint64_t used;           /* a sum over the used paths */
+	uint32_t attrs_at; /* not referenced: no set is made in between, so that none can come to this position */
+	uint64_t used;     /* a sum over the used paths */
 };
 
 static struct view view_of(const struct rib *r, struct rib_entry *e)
 {
-	struct view v = {NULL, NULL, 0};
+	struct view v = {NULL, 0, 0};
 	if (!rib_best(e))
 		return v;
-	v.source = e->path.source;
-	v.attrs = bgp_attrs_ref(e->path.attrs);
+	v.source = rib_path_source(&e->path);
+	v.attrs_at = e->path.attrs_at;
 	for (const struct rib_path *p = &e->path; p; p = path_after(r, p))
 		if (p->flags & RIB_PATH_USED)
-			v.used += hash_mix(p->source->id, (uintptr_t)p->attrs);
+			v.used += hash_mix(p->source_at, p->attrs_at);
 	return v;
 }
 
@@ -502,7 +502,7 @@ static void decide(struct rib *r, struct rib_entry *e)
 	}
 	size_t n = 0;
 	for (struct rib_path *p = rib_path_first(e); p; p = path_after(r, p)) {
-		p->metric = metric_of(r, p);
+		p->metric = metric_of(r, p) & 7u;
 		r->scratch[n++] = p;
 	}
 	struct rib_path *best = rib_decide(r->scratch, n, r->multipath);
@@ -521,7 +521,7 @@ static bool changed(struct rib *r, uint32_t at, struct view before)
 		before.source->best--;
 	if (after.source)
 		after.source->best++;
-	if (before.attrs != after.attrs || before.source != after.source)
+	if (before.attrs_at != after.attrs_at || before.source != after.source)
 		what |= RIB_ENTRY_BEST_CHANGED;
 	/* a tombstone that was not read yet hides who had it before */
 	if (before.source ? before.source != after.source : e->flags & RIB_ENTRY_UNREAD)
@@ -532,8 +532,6 @@ static bool changed(struct rib *r, uint32_t at, struct view before)
 	bool visible = what & RIB_ENTRY_BEST_CHANGED || before.used != after.used || r->further_readers || comes_or_goes;
 	if (visible)
 		touch(r, at, what);
-	bgp_attrs_unref(before.attrs);
-	bgp_attrs_unref(after.attrs);
 	return visible;
 }
 
@@ -541,7 +539,7 @@ static bool changed(struct rib *r, uint32_t at, struct view before)
 static void set_round(struct rib_path *path, const struct rib_source *s, const struct prefix *p)
 {
 	unsigned round = s->refresh[prefix_is_v4(p) ? BGP_IPV4_UNICAST : BGP_IPV6_UNICAST].round;
-	path->flags = (uint8_t)((path->flags & (uint8_t)~RIB_PATH_ROUND) | round << RIB_PATH_ROUND_SHIFT);
+	path->flags = (path->flags & (RIB_PATH_BEST | RIB_PATH_USED)) | (round << RIB_PATH_ROUND_SHIFT & RIB_PATH_ROUND);
 }
 
 bool rib_announce_path(struct rib *r, struct rib_source *s, const struct prefix *p, uint32_t path_id, struct bgp_attrs *attrs,
@@ -554,7 +552,7 @@ bool rib_announce_path(struct rib *r, struct rib_source *s, const struct prefix 
 	struct rib_path *path = find_path(r, e, s, path_id);
 	if (path)
 		set_round(path, s, p);
-	if (path && path->attrs == attrs)
+	if (path && path->attrs_at == attrs->at)
 		return true;
 	if (!path && is_full(r, e, s))
 		return false;
@@ -563,9 +561,9 @@ bool rib_announce_path(struct rib *r, struct rib_source *s, const struct prefix 
 		path = add_path(r, e, s, path_id);
 	set_round(path, s, p);
 	hold_next_hop(r, s, attrs);
-	release_next_hop(r, s, path->attrs);
-	bgp_attrs_unref(path->attrs);
-	path->attrs = bgp_attrs_ref(attrs);
+	release_next_hop(r, s, attrs_of(path));
+	bgp_attrs_unref(attrs_of(path));
+	path->attrs_at = bgp_attrs_ref(attrs)->at;
 	path->since_s = (uint32_t)(now.ms / 1000);
 	changed(r, at, before);
 	return true;
@@ -585,8 +583,8 @@ static bool has_news(const struct rib *r, struct rib_entry *e, bool only_used)
 /* True: there was something to decide. */
 static bool review(struct rib *r, uint32_t at)
 {
-	struct rib_entry *e = entry(r, at);
-	if (!has_news(r, e, false))
+	struct rib_entry *e = rib_entry_at(r, at);
+	if (!e || !has_news(r, e, false))
 		return false;
 	struct view before = view_of(r, e);
 	if (!changed(r, at, before) && has_news(r, e, true))
@@ -597,18 +595,22 @@ static bool review(struct rib *r, uint32_t at)
 bool rib_review(struct rib *r, unsigned budget)
 {
 	enum { LOOK_COST = 1, DECIDE_COST = 10 };
+	uint32_t limit = rib_entry_limit(r);
 	if (!r->nexthops || (r->nexthops->generation == r->reviewing && !r->review_left))
 		return false;
 	if (r->nexthops->generation != r->reviewing) {
 		r->reviewing = r->nexthops->generation;
-		r->review_left = r->review_limit = r->limit;
+		r->review_left = r->review_limit = limit;
 	}
-	r->review_left += r->limit - r->review_limit; /* what came meanwhile lies in the way, and makes it longer */
-	r->review_limit = r->limit;
-	for (unsigned spent = 0; r->review_left; r->review_left--) {
+	r->review_left += limit - r->review_limit; /* what came meanwhile lies in the way, and makes it longer */
+	r->review_limit = limit;
+	for (unsigned spent = 0; r->review_left;) {
 		if (spent >= budget)
 			return true;
-		r->review_at = r->review_at < r->limit ? r->review_at + 1 : 1;
+		uint32_t last = r->review_at, next = rib_entry_after(r, last);
+		uint32_t passed = next <= limit ? next - last : limit - last + 1;
+		r->review_at = next <= limit ? next : 1;
+		r->review_left -= passed < r->review_left ? passed : r->review_left;
 		spent += review(r, r->review_at) ? DECIDE_COST : LOOK_COST;
 	}
 	r->reviewed = r->reviewing;
@@ -631,13 +633,19 @@ bool rib_withdraw_path(struct rib *r, struct rib_source *s, const struct prefix 
 	return path != NULL;
 }
 
-bool rib_withdraw_all(struct rib *r, struct rib_source *s, const struct prefix *p)
+static bool withdraw_all(struct rib *r, struct rib_source *s, uint32_t at)
 {
-	uint32_t at = lookup(r, p), had = s->paths;
+	uint32_t had = s->paths;
 	struct rib_path *path;
-	while (at && (path = path_of(r, entry(r, at), s)) != NULL)
+	while ((path = path_of(r, entry(r, at), s)) != NULL)
 		withdraw(r, at, path);
 	return s->paths != had;
+}
+
+bool rib_withdraw_all(struct rib *r, struct rib_source *s, const struct prefix *p)
+{
+	uint32_t at = lookup(r, p);
+	return at && withdraw_all(r, s, at);
 }
 
 void rib_read_further(struct rib *r, bool more)
@@ -647,8 +655,12 @@ void rib_read_further(struct rib *r, bool more)
 
 struct rib_source *rib_source_new(struct rib *r, const struct rib_source *like)
 {
-	struct rib_source *s = grown(NULL, sizeof *s);
+	uint32_t at = taken(&rib_source_store, sizeof(struct rib_source));
+	if (at > SOURCE_MASK)
+		abort(); /* some 90 000 at the same time */
+	struct rib_source *s = pool_at(&rib_source_store, at);
 	*s = *like;
+	s->at = at;
 	s->id = ++r->next_source;
 	s->paths = s->best = 0;
 	s->flush_at = 1;
@@ -659,14 +671,12 @@ struct rib_source *rib_source_new(struct rib *r, const struct rib_source *like)
 bool rib_source_flush(struct rib *r, struct rib_source *s, unsigned budget)
 {
 	enum { LOOK_COST = 1, WITHDRAW_COST = 10 };
-	for (; s->paths && s->flush_at <= r->limit; s->flush_at++) {
-		struct rib_entry *e = entry(r, s->flush_at);
-		bool had = e->path_count && rib_withdraw_all(r, s, &e->prefix);
-		unsigned cost = had ? WITHDRAW_COST : LOOK_COST;
-		if (budget < cost) {
-			s->flush_at++;
+	while (s->paths && s->flush_at <= rib_entry_limit(r)) {
+		uint32_t at = s->flush_at;
+		s->flush_at = rib_entry_after(r, at);
+		unsigned cost = rib_entry_at(r, at) && withdraw_all(r, s, at) ? WITHDRAW_COST : LOOK_COST;
+		if (budget < cost)
 			break;
-		}
 		budget -= cost;
 	}
 	return s->paths == 0;
@@ -676,7 +686,7 @@ void rib_source_free(struct rib_source *s)
 {
 	if (!s)
 		return;
-	free(s);
+	pool_give(&rib_source_store, s->at);
 	live_drop(LIVE_SOURCE);
 }
 
@@ -704,12 +714,18 @@ struct rib_entry *rib_find_longest(const struct rib *r, const struct addr *a, bo
 
 struct rib_entry *rib_entry_at(const struct rib *r, uint32_t at)
 {
-	return at && at <= r->limit && entry(r, at)->path_count ? entry(r, at) : NULL;
+	struct rib_entry *e = at ? pool_look(&r->entries, at) : NULL;
+	return e && e->path_count ? e : NULL;
+}
+
+uint32_t rib_entry_after(const struct rib *r, uint32_t at)
+{
+	return pool_next(&r->entries, at);
 }
 
 uint32_t rib_entry_limit(const struct rib *r)
 {
-	return r->limit;
+	return pool_limit(&r->entries) - 1;
 }
 
 size_t rib_prefix_count(const struct rib *r)
@@ -724,6 +740,8 @@ size_t rib_path_count(const struct rib *r)
 
 void rib_clear_sent(struct rib *r, uint64_t bits)
 {
-	for (uint32_t at = 1; bits && at <= r->limit; at++)
-		entry(r, at)->sent &= ~bits;
+	struct rib_entry *e;
+	for (uint32_t at = rib_entry_after(r, 0); bits && at <= rib_entry_limit(r); at = rib_entry_after(r, at))
+		if ((e = pool_look(&r->entries, at)) != NULL && e->flags & RIB_ENTRY_LISTED)
+			e->sent &= ~bits;
 }

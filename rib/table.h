@@ -7,7 +7,8 @@
  * An entry whose last path went stays as a tombstone until every cursor has passed it: rib_sweep() is the last reader.
  *
  * A source may have several paths to a prefix, told apart by path identifiers (RFC 7911); without them the identifier
- * is 0. Paths beyond the one inside the entry come from a pool of the table, linked by their position there.
+ * is 0. Paths beyond the one inside the entry come from a pool of the table, linked by their position there. Entries, paths,
+ * sources and attribute sets point at each other with such positions (src/base/pool.h), which are half of pointers.
  *
  * Ownership: the table owns entries and paths; a path holds a reference to its attribute set; sources
  * are made and freed through it. Pure. RFC 4271 section 9.
@@ -21,6 +22,7 @@
 #include "rib/nexthop.h"
 #include "src/base/addr.h"
 #include "src/base/list.h"
+#include "src/base/pool.h"
 #include "src/base/tick.h"
 
 struct rib;
@@ -46,6 +48,7 @@ struct rib_source {
 	uint32_t ifindex;      /* the link to the peer, for next hops that are link-local; 0: not known */
 	uint32_t vrf;          /* the VRF's device, where the session runs in one: its next hops are looked for there; 0: none */
 	void *owner;           /* the user's; not touched */
+	uint32_t at;           /* its position among all sources */
 	uint32_t id;           /* unique in the table's life */
 	uint32_t paths;        /* how many are in the table */
 	uint32_t best;         /* and how many of them are the best of their prefix */
@@ -56,30 +59,33 @@ struct rib_source {
 enum rib_path_flag {
 	RIB_PATH_BEST = 1,
 	RIB_PATH_USED = 2, /* best, or as good for forwarding (multipath) */
-	RIB_PATH_ROUND = 0xc0, /* the refresh that it was last said in, rib/refresh.h */
+	RIB_PATH_ROUND = 12, /* the refresh that it was last said in, rib/refresh.h */
 };
 
-enum { RIB_PATH_ROUND_SHIFT = 6 };
+enum { RIB_PATH_ROUND_SHIFT = 2, RIB_SOURCE_BITS = 20 };
 
+/* 20 bytes: there are millions. */
 struct rib_path {
-	struct bgp_attrs *attrs; /* NULL: this slot is empty (only in an entry without paths) */
-	struct rib_source *source;
+	uint32_t attrs_at;       /* rib_path_attrs(); 0: this slot is empty (only in an entry without paths) */
 	uint32_t next;           /* position in the pool, 0: the last one; rib_path_next() follows it */
 	uint32_t path_id;        /* the peer's identifier where it sends several paths (RFC 7911), else 0 */
 	uint32_t since_s;        /* tick in seconds */
-	uint8_t flags;
-	uint8_t lost_by;         /* index of the decision rule that ruled it out, see rib/decision.h */
-	uint8_t metric;          /* of its next hop when the decision was made, see nexthop_metric() */
+	uint32_t source_at : RIB_SOURCE_BITS; /* rib_path_source() */
+	uint32_t flags : 4;
+	uint32_t lost_by : 5;    /* index of the decision rule that ruled it out, see rib/decision.h */
+	uint32_t metric : 3;     /* of its next hop when the decision was made, see nexthop_metric() */
 };
+
+extern struct pool rib_source_store; /* for rib_path_source() */
 
 /* Of a path that is in an entry. */
 static inline struct bgp_attrs *rib_path_attrs(const struct rib_path *p)
 {
-	return p->attrs;
+	return bgp_attrs_at(p->attrs_at);
 }
 static inline struct rib_source *rib_path_source(const struct rib_path *p)
 {
-	return p->source;
+	return pool_at(&rib_source_store, p->source_at);
 }
 
 enum rib_entry_flag {
@@ -89,21 +95,21 @@ enum rib_entry_flag {
 	RIB_ENTRY_UNREAD = 8, /* rib_sweep() has not passed its last change, so someone may still have to read it */
 	RIB_ENTRY_CURSOR = 16, /* a cursor may stand here */
 	RIB_ENTRY_STOP = 32,   /* inside rib_sweep(): a cursor stands here */
+	RIB_ENTRY_V4 = 64,
 };
 
+/* 48 bytes for IPv4, 56 or 64 for IPv6. */
 struct rib_entry {
-	struct prefix prefix;
-	uint8_t flags;
-	uint16_t path_count;
-	uint32_t hash_next, older, newer;
 	uint64_t sent;        /* bit per update group: it was told of this prefix */
+	uint32_t hash_next, older, newer;
+	uint16_t path_count;
+	uint8_t flags;
+	uint8_t len;          /* of the prefix */
 	struct rib_path path; /* the best one where there is one: rib_best() */
+	uint8_t key[];        /* what of the prefix's address is not known from its family and len */
 };
 
-static inline struct prefix rib_entry_prefix(const struct rib_entry *e)
-{
-	return e->prefix;
-}
+struct prefix rib_entry_prefix(const struct rib_entry *e);
 
 /* multipath: how many equally good paths to a prefix are used, 1 and more. */
 struct rib *rib_new(unsigned multipath);
@@ -153,8 +159,9 @@ struct rib_entry *rib_find(const struct rib *r, const struct prefix *p);
 /* usable: only where a path is the best, which none is where no next hop can be reached. */
 struct rib_entry *rib_find_longest(const struct rib *r, const struct addr *a, bool usable);
 /* All entries by position 1..rib_entry_limit(); NULL where nothing (or a tombstone) is there. Positions
- * stay while the table changes, so a walk may pause. */
+ * stay while the table changes, so a walk may pause. rib_entry_after() leaves many out where nothing is. */
 struct rib_entry *rib_entry_at(const struct rib *r, uint32_t at);
+uint32_t rib_entry_after(const struct rib *r, uint32_t at);
 uint32_t rib_entry_limit(const struct rib *r);
 size_t rib_prefix_count(const struct rib *r);
 size_t rib_path_count(const struct rib *r);

@@ -313,12 +313,16 @@ END_TEST
 
 START_TEST(the_heavier_wins)
 {
-	struct rib_source from = {.kind = RIB_SOURCE_BGP};
+	struct rib *rib = rib_new(1);
+	struct rib_source *from = rib_source_new(rib, &(struct rib_source){.kind = RIB_SOURCE_BGP});
 	struct bgp_attrs *liked = make(&(struct how){"1", NULL, 900}), *heavy = weighted(make(&(struct how){"1 2 3"}), 1);
-	struct rib_path a = {.source = &from, .attrs = liked}, b = {.source = &from, .attrs = heavy};
+	struct rib_path a = {.attrs_at = liked->at, .source_at = from->at & 0xff}, b = a;
+	b.attrs_at = heavy->at;
 	struct rib_path *paths[] = {&a, &b};
 	ck_assert_ptr_eq(rib_decide(paths, 2, 4), &b);
 	ck_assert_str_eq(rib_decision_rule(a.lost_by), "weight");
+	rib_source_free(from);
+	rib_free(rib);
 	bgp_attrs_unref(liked);
 	bgp_attrs_unref(heavy);
 }

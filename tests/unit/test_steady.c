@@ -129,7 +129,7 @@ static unsigned long announce(enum bgp_family family, uint32_t first, uint32_t c
 START_TEST(known_prefixes_and_sets_cost_no_allocation)
 {
 	enum bgp_family family = _i ? BGP_IPV6_UNICAST : BGP_IPV4_UNICAST;
-	ck_assert_uint_ge(announce(family, 0, PREFIXES, 0), SETS); /* the counting works */
+	ck_assert_uint_ge(announce(family, 0, PREFIXES, 0), PREFIXES / 2000); /* the counting works */
 	for (unsigned turn = 1; turn < 5; turn++)
 		ck_assert_uint_eq(announce(family, 0, PREFIXES, turn), 0);
 	ck_assert_uint_eq(rib_prefix_count(rib), PREFIXES);
