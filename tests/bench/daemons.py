@@ -18,6 +18,7 @@ def peer_list(v6, feeders):
 class Daemon:
     """One program under load: files it needs, how it is started. command() gets the peers as (address, AS); those of AS
     ASN are internal and, with clients, clients of a reflector. own is a prefix that it announces itself."""
+    ready_after_s = 0  # before that it turns sessions away
 
     def __init__(self, directory):
         self.dir = pathlib.Path(directory)
@@ -63,6 +64,7 @@ class Bird(Daemon):
 
 class Frr(Daemon):
     name = "frr"
+    ready_after_s = 1  # bgpd does not know the links before
 
     def command(self, v6, peers, _build, kernel=False, clients=False, own=None):
         family = "ipv6" if v6 else "ipv4"

@@ -21,6 +21,7 @@ struct kernel_table {
 	enum bgp_family family;
 	size_t prefixes, sample; /* sample: the next one to ask for */
 	size_t count;            /* of the answer that is being read */
+	unsigned next_hops;      /* 0: any number */
 };
 
 /* A socket belongs to the namespace that it is opened in. */
@@ -72,12 +73,19 @@ static bool is_of_the_feed(const struct kernel_table *k, const struct nlmsghdr *
 	return number < k->prefixes && prefix_eq(&p, &fed);
 }
 
+static bool has_next_hops(const struct kernel_table *k, const struct nlmsghdr *h)
+{
+	struct route r;
+	bool deleted;
+	return !k->next_hops || (netlink_route_decode(h, &r, &deleted) == 0 && r.nexthop_count == k->next_hops);
+}
+
 static void on_route(void *arg, const struct nlmsghdr *h, int error, const char *text)
 {
 	struct kernel_table *k = arg;
 	(void)error;
 	(void)text;
-	k->count += is_of_the_feed(k, h);
+	k->count += is_of_the_feed(k, h) && has_next_hops(k, h);
 }
 
 /* By which route would a packet to the prefix go? */
@@ -98,6 +106,11 @@ static bool has_count(struct kernel_table *k, size_t wanted)
 	k->count = 0;
 	netlink_route_dump_request(request, sizeof request, 1, family, RT_TABLE_MAIN, 0);
 	return netlink_dump(k->socket, request, on_route, k) == 0 && k->count == wanted;
+}
+
+void kernel_table_want_next_hops(struct kernel_table *k, unsigned count)
+{
+	k->next_hops = count;
 }
 
 bool kernel_table_is(struct kernel_table *k, bool there)

@@ -13,5 +13,7 @@ struct kernel_table;
 
 /* netns: the name of a network namespace (ip-netns(8)). NULL with errno. */
 struct kernel_table *kernel_table_open(const char *netns, enum bgp_family family, size_t prefixes);
+/* From now on only routes with so many next hops count. */
+void kernel_table_want_next_hops(struct kernel_table *k, unsigned count);
 /* Are all of them there (or none, where there is false)? False costs one question. After an answer of true it starts anew. */
 bool kernel_table_is(struct kernel_table *k, bool there);

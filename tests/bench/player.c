@@ -132,6 +132,12 @@ static void watch(struct players *all, struct player *p, int how)
 		fail("epoll");
 }
 
+/* The daemon, or the link to it, is not there yet. */
+static bool is_early(int error)
+{
+	return error == ECONNREFUSED || error == ECONNRESET || error == EHOSTUNREACH;
+}
+
 static void connect_player(struct players *all, struct player *p)
 {
 	struct sockaddr_storage ss;
@@ -147,7 +153,7 @@ static void connect_player(struct players *all, struct player *p)
 	if (bind(p->fd, (struct sockaddr *)&ss, len) < 0)
 		fail("bind to an address of the load's");
 	len = make_sockaddr(&all->daemon, all->port, &ss);
-	if (connect(p->fd, (struct sockaddr *)&ss, len) < 0 && errno != EINPROGRESS && errno != ECONNREFUSED)
+	if (connect(p->fd, (struct sockaddr *)&ss, len) < 0 && errno != EINPROGRESS && !is_early(errno))
 		fail("connect");
 	watch(all, p, EPOLL_CTL_ADD);
 }
@@ -211,7 +217,7 @@ static void finish_connecting(struct players *all, struct player *p)
 	int error = 0;
 	socklen_t len = sizeof error;
 	getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &error, &len);
-	if (error == ECONNREFUSED || error == ECONNRESET) {
+	if (is_early(error)) {
 		try_again(all, p);
 		return;
 	}
