@@ -9,7 +9,7 @@ import socket
 import struct
 
 NEWLINK, DELLINK, GETLINK = 16, 17, 18
-NEWADDR, DELADDR = 20, 21
+NEWADDR, DELADDR, GETADDR = 20, 21, 22
 NEWROUTE, DELROUTE, GETROUTE = 24, 25, 26
 NEWNEXTHOP, DELNEXTHOP, GETNEXTHOP = 104, 105, 106
 REQUEST, ACK, DUMP_INTERRUPTED, REPLACE, DUMP, EXCL, CREATE = 1, 4, 16, 0x100, 0x300, 0x200, 0x400
@@ -170,6 +170,11 @@ class Kernel:
         """{id: value} of the objects, whosoever they are, see read_next_hop()."""
         return {number: value for number, value, _ in self.dump(GETNEXTHOP, bytes(8), read_next_hop)}
 
+    def addresses(self):
+        """{address}, of all links."""
+        return set(self.dump(GETADDR, bytes(8), lambda data, at, end: text(
+            (found := attributes(data, at + 8, end)).get(2, found.get(1)))))
+
     # --- changes
 
     def batch(self, messages):
@@ -196,6 +201,10 @@ class Kernel:
                     refused[code] = refused.get(code, 0) + 1
                 count -= what == ERROR
                 at += size + 3 & ~3
+
+    def attempt(self, kind, flags, body):
+        """A change that may be refused. True: it was made."""
+        return not self.batch([(kind, flags, body)])
 
     def change(self, kind, flags, body):
         for code in self.batch([(kind, flags, body)]):

@@ -9,7 +9,7 @@ import struct
 import threading
 import time
 
-from speaker import KEEPALIVE, NOTIFICATION, UPDATE, Speaker, attribute, message, open_message, prefix_bytes, capability
+from speaker import KEEPALIVE, NOTIFICATION, ROUTE_REFRESH, UPDATE, Speaker, attribute, message, open_message, prefix_bytes, capability
 
 AT_ONCE = 250  # prefixes of 13 bytes at most, with their attributes below the 4096 of a message
 MP_REACH, MP_UNREACH = 14, 15
@@ -30,9 +30,10 @@ def link_bandwidth(bytes_a_second):
     return attribute(16, struct.pack("!BBHf", 0x40, 4, 64512, bytes_a_second), 0xc0)
 
 
-def words(asn, next_hop=None, internal=False, more=b""):
-    """The attributes of a route, without those of IPv6."""
-    path = b"" if internal else struct.pack("!BBI", 2, 1, asn)
+def words(asn, next_hop=None, internal=False, more=b"", longer=0):
+    """The attributes of a route, without those of IPv6; longer: so many AS more in its path."""
+    path = ([] if internal else [asn]) + list(range(65100, 65100 + longer))
+    path = struct.pack("!BB", 2, len(path)) + b"".join(struct.pack("!I", a) for a in path) if path else b""
     return (attribute(1, b"\0") + attribute(2, path) + (attribute(3, socket.inet_aton(next_hop)) if next_hop else b"")
             + (attribute(5, struct.pack("!I", 100)) if internal else b"") + more)
 
@@ -50,18 +51,19 @@ class SteadyPeer(threading.Thread):
     def __init__(self, ns, source, destination, asn, internal=False, hold=90):
         super().__init__(daemon=True)
         self.ns, self.source, self.destination, self.asn, self.internal, self.hold = ns, source, destination, asn, internal, hold
-        self.table = {}  # prefix: (next hop, more attributes)
+        self.table = {}  # prefix: (next hop, more attributes, AS more in the path)
         self.lock = threading.Lock()
         self.speaker, self.ending, self.wanted, self.sessions = None, False, True, 0
         self.start()
 
     # --- what the test does
 
-    def announce(self, prefixes, next_hop, more=b""):
+    def announce(self, prefixes, next_hop, more=b"", longer=0):
+        """next_hop: (IPv4, IPv6)"""
         with self.lock:
             for p in prefixes:
-                self.table[p] = next_hop, more
-            self._tell(self._announcements({(next_hop, more): list(prefixes)}))
+                self.table[p] = next_hop, more, longer
+            self._tell(self._announcements({(next_hop, more, longer): list(prefixes)}))
 
     def withdraw(self, prefixes):
         with self.lock:
@@ -79,6 +81,11 @@ class SteadyPeer(threading.Thread):
     def up(self):
         self.wanted = True
 
+    def nudge(self):
+        """Says something, so that a session that only this end believes in is found out."""
+        with self.lock:
+            self._tell([message(KEEPALIVE)])
+
     def end(self):
         self.ending = True
         with contextlib.suppress(OSError):
@@ -88,11 +95,12 @@ class SteadyPeer(threading.Thread):
     # --- words
 
     def _announcements(self, by_words):
-        for (next_hop, more), prefixes in by_words.items():
+        for (next_hop, more, longer), prefixes in by_words.items():
             four, six = [p for p in prefixes if ":" not in p], [p for p in prefixes if ":" in p]
-            own = words(self.asn, None, self.internal, more)
+            own = words(self.asn, None, self.internal, more, longer)
             for some in slices(four):
-                yield update_message(b"", words(self.asn, next_hop[0], self.internal, more), b"".join(map(prefix_bytes, some)))
+                yield update_message(b"", words(self.asn, next_hop[0], self.internal, more, longer),
+                                     b"".join(map(prefix_bytes, some)))
             for some in slices(six):
                 hop = socket.inet_pton(socket.AF_INET6, next_hop[1])
                 reach = IPV6 + bytes([16]) + hop + b"\0" + b"".join(map(prefix6_bytes, some))
@@ -123,7 +131,7 @@ class SteadyPeer(threading.Thread):
     # --- the session
 
     def _connect(self):
-        families = capability(1, IPV6[:2] + b"\0\1") if ":" not in self.source else b""
+        families = capability(1, IPV6[:2] + b"\0\1") + capability(2)
         sock = self.ns.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
             sock.settimeout(2)
@@ -146,8 +154,12 @@ class SteadyPeer(threading.Thread):
         due = time.monotonic() + self.hold / 3
         while not self.ending:
             ready = bool(speaker.buffer) or select.select([speaker.sock], [], [], max(0, due - time.monotonic()))[0]
-            if ready and speaker.receive() is None:
+            got = speaker.receive() if ready else ()
+            if got is None:
                 return
+            if got and got[0] == ROUTE_REFRESH:
+                with self.lock:
+                    speaker.send(b"".join(self._everything()))
             if time.monotonic() >= due:
                 with self.lock:
                     speaker.send(message(KEEPALIVE))
