@@ -393,6 +393,7 @@ void conf_check(const struct conf *c, const struct conf_tree *root, struct conf_
 	check_node(&k);
 	check_peers(&k);
 	conf_check_policies(c, root, errors);
+	conf_check_external(c, root, errors);
 	free(k.guarded);
 }
 

@@ -93,7 +93,7 @@ struct conf_bounds {
 	uint32_t min, max;
 };
 enum conf_family { CONF_FAMILY_ANY, CONF_FAMILY_IPV4, CONF_FAMILY_IPV6 };
-enum conf_source { CONF_SOURCE_ANY, CONF_SOURCE_LOCAL, CONF_SOURCE_BGP };
+enum conf_source { CONF_SOURCE_ANY, CONF_SOURCE_LOCAL, CONF_SOURCE_BGP, CONF_SOURCE_EXTERNAL };
 enum conf_action { CONF_ACTION_MISSING, CONF_ACTION_ACCEPT, CONF_ACTION_REJECT, CONF_ACTION_NEXT };
 enum conf_next_hop { CONF_NEXT_HOP_KEPT, CONF_NEXT_HOP_SELF, CONF_NEXT_HOP_ADDRESS };
 
@@ -141,6 +141,16 @@ struct conf_sets {
 	size_t count;
 };
 
+/* Routes of others that we tell: the kernel's of one table and protocol, or what an owner of this name hands over. */
+struct conf_external {
+	char *name;
+	bool socket;
+	uint32_t table;   /* 0: not given */
+	uint8_t protocol; /* 0: any but ours */
+	struct conf_ranges prefixes;
+	struct conf_communities community;
+};
+
 struct conf {
 	struct {
 		char *name;               /* default: host name */
@@ -162,6 +172,8 @@ struct conf {
 	} sets;
 	struct conf_rules *policies;
 	size_t policy_count;
+	struct conf_external *external;
+	size_t external_count;
 	struct {
 		bool install;
 		uint32_t table;           /* "main" is 254 */
@@ -201,3 +213,4 @@ const char *conf_peer_place(const struct conf_peer *p, char buf[CONF_PLACE_MAX])
 bool conf_peer_is_range(const struct conf_peer *p);
 /* Same settings for a session, so that a reload may keep it; import, export and the limits can change under it. */
 bool conf_peer_same(const struct conf_peer *a, const struct conf_peer *b);
+bool conf_external_same(const struct conf_external *a, const struct conf_external *b);

@@ -3,9 +3,12 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "src/base/name.h"
+
 #define TOP(m) .offset = offsetof(struct conf, m), .size = sizeof(((struct conf *)NULL)->m)
 #define PEER(m) .offset = offsetof(struct conf_peer, m), .size = sizeof(((struct conf_peer *)NULL)->m)
 #define POLICY(m) .offset = offsetof(struct conf_rules, m), .size = sizeof(((struct conf_rules *)NULL)->m)
+#define EXTERNAL(m) .offset = offsetof(struct conf_external, m), .size = sizeof(((struct conf_external *)NULL)->m)
 #define RULE(m) .offset = offsetof(struct conf_rule, m), .size = sizeof(((struct conf_rule *)NULL)->m)
 #define RULES "policies[].rules[]"
 #define COMMUNITY "64512:100, a well-known name such as no-export, 64512:1:2 (large), or rt:64512:100, ro:, lb: or 0x and 16 digits (extended)"
@@ -16,7 +19,6 @@
 #define AS_PATH "an AS path expression such as \"64512 (64900|64901)$\""
 #define BOUNDS(most) "a number up to " most ", or le N, ge N or both, such as \"ge 2 le 5\""
 #define SECTION .type = CONF_KEY_MAP, .expected = "a map (key: value)"
-#define NAME_RULE "1 to 63 letters, digits, dots, dashes or underscores that start with a letter or a digit"
 #define CIDRS                                                                    \
 	.min = 8, .expected = "a list of prefixes such as [10.244.7.0/24, \"fd10:244:7::/64\"]", \
 	.item = "a prefix of /8 or longer such as 10.244.7.0/24 or fd10:244:7::/64"
@@ -120,7 +122,7 @@ const struct conf_key conf_keys[] = {
 	{"peers[].import", CONF_KEY_IMPORT, .expected = "all, none or the name of a policy", PEER(import),
 	 .otherwise = "what is inside pods.cluster-cidrs", .help = "which of the peer's routes are taken"},
 	{"peers[].export", CONF_KEY_EXPORT, .expected = "pods, all, none or the name of a policy", PEER(export), .otherwise = "pods",
-	 .help = "which routes the peer gets; pods: our own pods.cidrs"},
+	 .help = "which routes the peer gets; pods: our own pods.cidrs, and external routes"},
 	{"peers[].max-prefixes", CONF_KEY_UINT, .min = 1, .max = 4294967295, .expected = "a number from 1 to 4294967295",
 	 .otherwise = "no limit", PEER(max_prefixes),
 	 .help = "how many prefixes the peer may bring; at four fifths of it the log warns"},
@@ -175,8 +177,8 @@ const struct conf_key conf_keys[] = {
 	 .otherwise = "any", RULE(match.peer), .help = "it was learned from one of them"},
 	{RULES ".match.family", CONF_KEY_WORD, .expected = "ipv4 or ipv6", .words = {"ipv4", "ipv6"}, .otherwise = "any",
 	 RULE(match.family), .help = "the address family"},
-	{RULES ".match.source", CONF_KEY_WORD, .expected = "local or bgp", .words = {"local", "bgp"}, .otherwise = "any",
-	 RULE(match.source), .help = "local: our own pods.cidrs; bgp: learned from a peer"},
+	{RULES ".match.source", CONF_KEY_WORD, .expected = "local, bgp or external", .words = {"local", "bgp", "external"}, .otherwise = "any",
+	 RULE(match.source), .help = "local: our own pods.cidrs; bgp: learned from a peer; external: of other programs on this node"},
 	{RULES ".set", SECTION, .help = "what the rule changes"},
 	{RULES ".set.local-pref", CONF_KEY_OPTIONAL, .max = UINT32_MAX, .expected = "a number from 0 to 4294967295",
 	 .otherwise = "as it is", RULE(set.local_pref), .help = "LOCAL_PREF; the highest wins"},
@@ -200,6 +202,21 @@ const struct conf_key conf_keys[] = {
 	 .help = "self: our own address, for export only; an address is for routes of its family"},
 	{RULES ".action", CONF_KEY_WORD, .expected = "accept, reject or next", .words = {"accept", "reject", "next"},
 	 .otherwise = "none; needed", RULE(action), .help = "next: go on with the rules below, with what set has made"},
+
+	{"external", CONF_KEY_EXTERNALS, .expected = "a list of sources, each a map that starts with \"- \"", .otherwise = "none",
+	 .help = "routes of other programs on this node that our peers are told"},
+	{"external[].name", CONF_KEY_NAME, .expected = NAME_RULE, .otherwise = "none; needed", EXTERNAL(name),
+	 .help = "how output calls it; with socket, the owner"},
+	{"external[].table", CONF_KEY_TABLE, .min = 1, .max = UINT32_MAX, .expected = "main or a table number from 1 to 4294967295",
+	 .otherwise = "main, where protocol is given", EXTERNAL(table), .help = "the kernel's routes of this table"},
+	{"external[].protocol", CONF_KEY_UINT, .min = 1, .max = 255, .expected = "a number from 1 to 255 such as 4 (static)",
+	 .otherwise = "any but kernel.protocol", EXTERNAL(protocol), .help = "and of this protocol, as in /etc/iproute2/rt_protos"},
+	{"external[].socket", CONF_KEY_BOOL, .expected = "true or false", .value = "false", EXTERNAL(socket),
+	 .help = "instead of the kernel's routes: those that the owner of this name hands over through the control socket"},
+	{"external[].prefixes", CONF_KEY_RANGES, .expected = "a list of prefixes such as [192.0.2.0/24, \"198.51.100.0/24 le 32\"]",
+	 .item = RANGE ", or $NAME of a set", .otherwise = "any", EXTERNAL(prefixes), .help = "which of them: one of these, as in policies"},
+	{"external[].community", CONF_KEY_COMMUNITIES, .expected = "a list of communities such as [\"64512:100\"]", .item = COMMUNITY,
+	 .otherwise = "none", EXTERNAL(community), .help = "put to them"},
 
 	LATER("nodes", "the directory of nodes, where there is no Kubernetes"),
 	LATER("nodes[].name", "a node's name"),
@@ -242,7 +259,7 @@ const struct conf_key conf_keys[] = {
 	{"paths.run", CONF_KEY_PATH, .max = 99, .expected = "an absolute path of at most 99 bytes",
 	 .value = "/run/underlay", TOP(run_dir), .help = "sockets, leases and what the CNI plugin reads"},
 	{"paths.state", CONF_KEY_PATH, .max = 4000, .expected = "an absolute path", .value = "/var/lib/underlay",
-	 TOP(state_dir), .help = "what outlives a reboot; nothing goes there yet"},
+	 TOP(state_dir), .help = "what outlives a reboot: routes that other programs have handed over"},
 };
 
 const size_t conf_key_count = sizeof conf_keys / sizeof *conf_keys;
@@ -395,6 +412,8 @@ static const struct {
 	{"update-source", "source"},
 	{"local-address", "source"},
 	{"source-address", "source"},
+	{"proto", "protocol"},
+	{"redistribute", "external"},
 	{"vrf", "device"},
 	{"bind-device", "device"},
 	{"mss", "tcp-mss"},

@@ -15,6 +15,7 @@ enum conf_key_type {
 	CONF_KEY_PEERS,      /* a list of maps */
 	CONF_KEY_POLICIES,   /* the same */
 	CONF_KEY_RULES,      /* the same */
+	CONF_KEY_EXTERNALS,  /* the same */
 	CONF_KEY_UINT,       /* a number min..max, in a field of size bytes */
 	CONF_KEY_ASN,
 	CONF_KEY_TABLE,      /* a number, or main */
@@ -79,7 +80,6 @@ const char *conf_key_advice(const char *key);
  * values may name what is elsewhere in it. */
 void conf_value_set(const struct conf_key *key, const struct conf_tree *t, const char *path, void *base, struct conf *conf,
 		    struct conf_errors *errors);
-bool conf_name_ok(const char *name);
 
 /* check.c: what only several keys together can get wrong. */
 void conf_check(const struct conf *c, const struct conf_tree *root, struct conf_errors *errors);
@@ -93,6 +93,10 @@ struct conf *conf_load_text_with(const char *text, size_t len, const char *hostn
 /* sets.c: a policy's text together with that of the sets it uses, to be freed; the sets' end. */
 char *conf_policy_text(const struct conf *c, const struct conf_tree *policy);
 void conf_sets_free(struct conf *c);
+
+/* external.c: the same for external, and their end. */
+void conf_check_external(const struct conf *c, const struct conf_tree *root, struct conf_errors *errors);
+void conf_external_free(struct conf_external *at, size_t n);
 
 /* policies.c: the same for policies, and their end. */
 void conf_check_policies(const struct conf *c, const struct conf_tree *root, struct conf_errors *errors);

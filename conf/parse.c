@@ -5,6 +5,7 @@
 
 #include "conf/errors.h"
 #include "conf/keys.h"
+#include "src/base/name.h"
 
 /* Where the walk is: schema names rows ("peers[]"), path names the file's own place ("peers[1]"). */
 struct walk {
@@ -134,6 +135,14 @@ static void read_rules(const struct walk *w, const struct conf_tree *list, const
 	read_list(w, &of, list, path, p->rules, &p->rule_count, NULL);
 }
 
+static void read_externals(const struct walk *w, const struct conf_tree *list, const char *path)
+{
+	static const struct list_of of = {"external[]", "a map with name, and table, protocol or socket", sizeof(struct conf_external)};
+	struct conf *c = w->conf;
+	c->external = conf_grab(list->count, sizeof *c->external);
+	read_list(w, &of, list, path, c->external, &c->external_count, NULL);
+}
+
 typedef void read_list_fn(const struct walk *w, const struct conf_tree *list, const char *path);
 
 /* NULL: the key is no list of maps. */
@@ -142,7 +151,10 @@ static read_list_fn *list_reader(enum conf_key_type type)
 	static const struct {
 		enum conf_key_type type;
 		read_list_fn *read;
-	} readers[] = {{CONF_KEY_PEERS, read_peers}, {CONF_KEY_POLICIES, read_policies}, {CONF_KEY_RULES, read_rules}};
+	} readers[] = {{CONF_KEY_PEERS, read_peers},
+		       {CONF_KEY_POLICIES, read_policies},
+		       {CONF_KEY_RULES, read_rules},
+		       {CONF_KEY_EXTERNALS, read_externals}};
 	for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
 		if (readers[i].type == type)
 			return readers[i].read;
@@ -210,7 +222,7 @@ static void fill_derived(struct conf *c, const struct conf_tree *root, const cha
 {
 	char shown[CONF_QUOTE_MAX], socket[128], place[CONF_PLACE_MAX];
 	if (!c->node.name && !conf_tree_given(conf_tree_find(root, "node"), "name")) {
-		if (conf_name_ok(hostname))
+		if (name_ok(hostname))
 			c->node.name = conf_copy(hostname);
 		else
 			conf_error_add(errors, (struct conf_place){0, 0}, "node.name",
@@ -233,7 +245,7 @@ static struct conf *conf_from_tree(struct conf_tree *root, const char *hostname,
 	struct walk top = {c, errors, "", "", c};
 	fill_defaults("", c);
 	conf_tree_to_front(root, "sets"); /* policies use them */
-	if (expect_kind(&top, root, CONF_TREE_MAP, "", "a map with node, pods, peers, policies, sets, kernel, control or paths")) {
+	if (expect_kind(&top, root, CONF_TREE_MAP, "", "a map with node, pods, peers, policies, sets, external, kernel, control or paths")) {
 		read_map(&top, root);
 		fill_derived(c, root, hostname, errors);
 		conf_check(c, root, errors);
@@ -294,6 +306,7 @@ void conf_free(struct conf *c)
 		free_peer(&c->peers[i]);
 	free(c->peers);
 	conf_policies_free(c->policies, c->policy_count);
+	conf_external_free(c->external, c->external_count);
 	conf_sets_free(c);
 	free(c->node.name);
 	free(c->node.addresses);

@@ -6,6 +6,7 @@
 
 #include "conf/value.h"
 #include "src/base/as_regex.h"
+#include "src/base/name.h"
 
 struct items {
 	char *at;
@@ -281,7 +282,7 @@ void conf_set_as_paths(const struct value *v)
 
 static bool read_name(const struct value *v, void *out)
 {
-	bool good = conf_is_scalar(v) && conf_name_ok(v->tree->text);
+	bool good = conf_is_scalar(v) && name_ok(v->tree->text);
 	if (good)
 		*(char **)out = conf_copy(v->tree->text);
 	else

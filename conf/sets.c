@@ -5,6 +5,7 @@
 
 #include "conf/value.h"
 #include "src/base/hash.h"
+#include "src/base/name.h"
 
 /* Of a kind; and what all rules together may have from sets, so that a small file stays a small configuration. */
 enum { SETS_MAX = 1000, COPIED_MAX = 1000000 };
@@ -58,7 +59,7 @@ static bool name_is_free(const struct value *member, const struct conf_sets *set
 {
 	char shown[CONF_QUOTE_MAX];
 	const char *name = member->tree->key;
-	if (!conf_name_ok(name))
+	if (!name_ok(name))
 		conf_error_add(member->errors, member->tree->key_at, member->path, "%s is no name for a set, expected %s",
 			       conf_printable(name, shown), conf_key_find("node", "name")->expected);
 	else if (find(sets, name))

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "conf/value.h"
+#include "src/base/name.h"
 
 /* hint: "" or a half-sentence that starts with punctuation. */
 void conf_mismatch(const struct value *v, const char *hint)
@@ -150,14 +151,6 @@ static void set_seconds(const struct value *v)
 	}
 }
 
-bool conf_name_ok(const char *name)
-{
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-	static const char inner[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-	size_t n = strlen(name);
-	return n >= 1 && n <= 63 && strspn(name, letters) >= 1 && strspn(name, inner) == n;
-}
-
 static void replace_text(const struct value *v)
 {
 	char **field = v->field;
@@ -167,7 +160,7 @@ static void replace_text(const struct value *v)
 
 static void set_name(const struct value *v)
 {
-	if (conf_is_scalar(v) && conf_name_ok(v->tree->text))
+	if (conf_is_scalar(v) && name_ok(v->tree->text))
 		replace_text(v);
 	else
 		conf_mismatch(v, "");
@@ -473,7 +466,7 @@ static void set_policy(const struct value *v, bool pods, char **name)
 		enum conf_policy policy;
 	} policies[] = {{"all", CONF_POLICY_ALL}, {"none", CONF_POLICY_NONE}, {"pods", CONF_POLICY_PODS}};
 	size_t n = pods ? 3 : 2;
-	if (!conf_is_scalar(v) || !conf_name_ok(v->tree->text)) {
+	if (!conf_is_scalar(v) || !name_ok(v->tree->text)) {
 		conf_mismatch(v, "");
 		return;
 	}

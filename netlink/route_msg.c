@@ -265,6 +265,33 @@ int netlink_route_decode(const struct nlmsghdr *h, struct route *out, bool *dele
 	return err ? err : get_nexthops(at, rt, out);
 }
 
+/* Types that somebody gave a route on purpose; the others come and go with addresses. */
+static bool is_meant(unsigned char type)
+{
+	static const bool meant[] = {[RTN_UNICAST] = true,     [RTN_LOCAL] = true,	[RTN_BLACKHOLE] = true,
+				     [RTN_UNREACHABLE] = true, [RTN_PROHIBIT] = true};
+	return type < sizeof meant / sizeof *meant && meant[type];
+}
+
+int netlink_route_head_decode(const struct nlmsghdr *h, struct netlink_route_head *out)
+{
+	const struct rtmsg *rt = netlink_message_body(h, sizeof *rt);
+	const struct nlattr *at[RTA_MAX + 1];
+	if (!rt || (h->nlmsg_type != RTM_NEWROUTE && h->nlmsg_type != RTM_DELROUTE))
+		return ERR_CORRUPT;
+	if ((rt->rtm_family != AF_INET && rt->rtm_family != AF_INET6) || rt->rtm_flags & RTM_F_CLONED || rt->rtm_src_len ||
+	    !is_meant(rt->rtm_type))
+		return ERR_UNSUPPORTED;
+	netlink_attrs(h, sizeof *rt, at, RTA_MAX);
+	*out = (struct netlink_route_head){.mark = {.table = rt->rtm_table, .protocol = rt->rtm_protocol}};
+	netlink_get_u32(at[RTA_TABLE], &out->mark.table);
+	netlink_get_u32(at[RTA_PRIORITY], &out->mark.metric);
+	out->deleted = h->nlmsg_type == RTM_DELROUTE;
+	out->replaces = !out->deleted && h->nlmsg_flags & NLM_F_REPLACE;
+	out->several = (rt->rtm_family == AF_INET6 && at[RTA_MULTIPATH]) || (!out->deleted && h->nlmsg_flags & NLM_F_APPEND);
+	return get_prefix(rt, at[RTA_DST], &out->prefix);
+}
+
 /* --- asking */
 
 size_t netlink_route_dump_request(void *buf, size_t cap, uint32_t seq, int family, uint32_t table, uint8_t protocol)

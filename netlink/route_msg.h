@@ -24,6 +24,18 @@ size_t netlink_route_encode(void *buf, size_t cap, enum netlink_route_op op, uin
 /* *deleted: an RTM_DELROUTE. ERR_CORRUPT, ERR_UNSUPPORTED, or 0. */
 int netlink_route_decode(const struct nlmsghdr *h, struct route *out, bool *deleted);
 
+/* What a route is known by, of any type that a host may have on purpose: also local, unreachable and prohibited ones, and
+ * those through next-hop objects. Much cheaper than decoding all of it. */
+struct netlink_route_head {
+	struct prefix prefix;
+	struct route_mark mark;
+	bool deleted;
+	bool several;  /* one of several with the same prefix and metric, as far as this message tells */
+	bool replaces; /* whatever had its prefix, table and metric */
+};
+/* ERR_CORRUPT, ERR_UNSUPPORTED (cloned, broadcast, ...), or 0. */
+int netlink_route_head_decode(const struct nlmsghdr *h, struct netlink_route_head *out);
+
 /* A dump that the kernel filters (the socket must have NETLINK_GET_STRICT_CHK). Protocol 0: any.
  * The kernel answers -ENOENT where an IPv4 table does not exist: read that as "no routes". */
 size_t netlink_route_dump_request(void *buf, size_t cap, uint32_t seq, int family, uint32_t table, uint8_t protocol);

@@ -119,9 +119,33 @@ size_t netlink_socket_buffer(const struct netlink_socket *s)
 	return getsockopt(s->fd, SOL_SOCKET, SO_RCVBUF, &size, &len) < 0 ? 0 : (size_t)size;
 }
 
+static int attach(struct netlink_socket *s, struct sock_filter *code, size_t count)
+{
+	struct sock_fprog program = {.len = (unsigned short)count, .filter = code};
+	return setsockopt(s->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) < 0 ? -errno : 0;
+}
+
+/* In struct nlmsghdr, and in the struct rtmsg behind it; filters read big-endian, the fields are host order. */
+enum { TYPE_AT = 4, FLAGS_AT = 6, PORT_AT = 12, PROTOCOL_AT = 16 + offsetof(struct rtmsg, rtm_protocol) };
+
+int netlink_socket_ignore_protocol(struct netlink_socket *s, uint8_t protocol)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, FLAGS_AT),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, htons(NLM_F_MULTI), 5, 0),
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, TYPE_AT),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_NEWROUTE), 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_DELROUTE), 0, 2),
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, PROTOCOL_AT),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, protocol, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	return attach(s, code, sizeof code / sizeof *code);
+}
+
 int netlink_socket_ignore_own(struct netlink_socket *s, const struct netlink_socket *own)
 {
-	enum { TYPE_AT = 4, PORT_AT = 12 }; /* in struct nlmsghdr; the filter reads big-endian, the fields are host order */
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, TYPE_AT),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_NEWROUTE), 1, 0),
@@ -131,8 +155,7 @@ int netlink_socket_ignore_own(struct netlink_socket *s, const struct netlink_soc
 		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
 		BPF_STMT(BPF_RET | BPF_K, 0),
 	};
-	struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
-	return setsockopt(s->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) < 0 ? -errno : 0;
+	return attach(s, code, sizeof code / sizeof *code);
 }
 
 static int send_vector(struct netlink_socket *s, struct iovec *iov, size_t count)
@@ -182,7 +205,12 @@ static void deliver(const struct nlmsghdr *h, netlink_message_fn *fn, void *arg)
 
 int netlink_socket_receive(struct netlink_socket *s, netlink_message_fn *fn, void *arg)
 {
-	for (int i = 0; i < NETLINK_TURN_DATAGRAMS; i++) {
+	return netlink_socket_receive_some(s, NETLINK_TURN_DATAGRAMS, fn, arg);
+}
+
+int netlink_socket_receive_some(struct netlink_socket *s, unsigned datagrams, netlink_message_fn *fn, void *arg)
+{
+	for (unsigned i = 0; i < datagrams; i++) {
 		ssize_t n = receive_one(s);
 		if (n == -EAGAIN || n == -EWOULDBLOCK)
 			return 0;

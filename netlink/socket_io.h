@@ -35,6 +35,9 @@ size_t netlink_socket_buffer(const struct netlink_socket *s);
 /* On a socket with route groups: leaves out what own changed, so that only the changes of others arrive. 0 or -errno. */
 int netlink_socket_ignore_own(struct netlink_socket *s, const struct netlink_socket *own);
 
+/* Leaves out all routes of this protocol, but in dumps. The kernel drops them before they wait anywhere. 0 or -errno. */
+int netlink_socket_ignore_protocol(struct netlink_socket *s, uint8_t protocol);
+
 /* Sends several concatenated messages at once, all or nothing. -EAGAIN: wait until writable. */
 int netlink_socket_send(struct netlink_socket *s, const void *msgs, size_t len);
 
@@ -46,6 +49,8 @@ typedef void netlink_message_fn(void *arg, const struct nlmsghdr *h, int error, 
  * readable). 0 or -errno; -ENOBUFS means that messages were lost and the state must be read anew. */
 enum { NETLINK_TURN_DATAGRAMS = 64 };
 int netlink_socket_receive(struct netlink_socket *s, netlink_message_fn *fn, void *arg);
+/* The same, but at most so many datagrams. */
+int netlink_socket_receive_some(struct netlink_socket *s, unsigned datagrams, netlink_message_fn *fn, void *arg);
 
 /* A dump in slices, so that a long one holds nothing up: begin, then step until it answers other than 1 (0: complete; -EINTR: a
  * change interrupted it, begin again; -EAGAIN: nothing has come yet; -errno: give the socket up). One at a time, on a socket

@@ -17,9 +17,10 @@ struct rule {
 	void (*value)(const struct rib_path *, char[VALUE_MAX]); /* for people; NULL: the key */
 };
 
-static uint64_t not_local(const struct rib_path *p)
+/* Ours before what others on this host have us tell, and both before what was learned: the kinds stand in this order. */
+static uint64_t distance(const struct rib_path *p)
 {
-	return rib_path_source(p)->kind != RIB_SOURCE_LOCAL;
+	return rib_path_source(p)->kind;
 }
 
 static uint64_t low_weight(const struct rib_path *p)
@@ -101,7 +102,9 @@ static void number(uint64_t n, char buf[VALUE_MAX])
 
 static void say_own(const struct rib_path *p, char buf[VALUE_MAX])
 {
-	snprintf(buf, VALUE_MAX, "%s", not_local(p) ? "learned" : "own");
+	static const char *const names[] = {
+		[RIB_SOURCE_LOCAL] = "own", [RIB_SOURCE_EXTERNAL] = "external", [RIB_SOURCE_BGP] = "learned"};
+	snprintf(buf, VALUE_MAX, "%s", names[rib_path_source(p)->kind]);
 }
 
 static void say_weight(const struct rib_path *p, char buf[VALUE_MAX])
@@ -160,7 +163,7 @@ static const struct rule rules[] = {
 	{"", NULL, NULL, false, NULL, NULL},
 	/* not a comparison: see drop_unreachable() */
 	[UNREACHABLE] = {"next hop unreachable", NULL, NULL, false, NULL, NULL},
-	{"own route", not_local, NULL, false, ", not ", say_own},
+	{"own route", distance, NULL, false, ", not ", say_own},
 	{"weight", low_weight, NULL, false, " < ", say_weight},
 	{"local preference", low_preference, NULL, false, " < ", say_preference},
 	{"AS path length", path_length, NULL, false, " > ", NULL},

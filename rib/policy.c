@@ -41,10 +41,11 @@ const char *rib_export_refusal(enum rib_export policy, enum rib_audience to, con
 		return "export is none";
 	if (!p)
 		return "there is no path to tell";
-	if (rib_path_source(p)->kind == RIB_SOURCE_LOCAL)
+	/* what is said here for the first time may well carry no-export: it is meant for those that are told */
+	if (rib_path_source(p)->kind != RIB_SOURCE_BGP)
 		return NULL;
 	if (policy == RIB_EXPORT_PODS)
-		return "export is pods: our own pod CIDRs only";
+		return "export is pods: our own pod CIDRs and external routes only";
 	if (rib_path_attrs(p)->no_advertise)
 		return "the route says no-advertise";
 	if (to == RIB_TO_EXTERNAL) /* RFC 1997: NO_EXPORT stays inside */

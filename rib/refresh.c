@@ -1,7 +1,5 @@
 #include "rib/refresh.h"
 
-enum { ROUNDS = 4 };
-
 static enum bgp_family family_of(const struct prefix *p)
 {
 	return prefix_is_v4(p) ? BGP_IPV4_UNICAST : BGP_IPV6_UNICAST;
@@ -10,9 +8,9 @@ static enum bgp_family family_of(const struct prefix *p)
 void rib_refresh_begin(struct rib_source *s, enum bgp_family f)
 {
 	struct rib_refresh *x = &s->refresh[f];
-	if (x->older == ROUNDS - 1)
+	if (x->older == RIB_REFRESH_ROUNDS - 1)
 		return;
-	x->round = (uint8_t)((x->round + 1u) % ROUNDS);
+	x->round = (uint8_t)((x->round + 1u) % RIB_REFRESH_ROUNDS);
 	x->older++;
 	x->keep = (uint8_t)(x->keep + (x->at != 0)); /* what a sweep that is under way takes for current stays so */
 }
@@ -26,7 +24,7 @@ void rib_refresh_end(struct rib_source *s, enum bgp_family f)
 /* How many rounds ago the path was said. */
 static unsigned age(const struct rib_refresh *x, const struct rib_path *p)
 {
-	return (x->round + ROUNDS - (unsigned)(p->flags >> RIB_PATH_ROUND_SHIFT)) % ROUNDS;
+	return (x->round + RIB_REFRESH_ROUNDS - (unsigned)(p->flags >> RIB_PATH_ROUND_SHIFT)) % RIB_REFRESH_ROUNDS;
 }
 
 static struct rib_path *find_old(const struct rib *r, const struct rib_refresh *x, const struct rib_source *s, struct rib_entry *e)

@@ -8,6 +8,7 @@
 
 #include "rib/table.h"
 
+enum { RIB_REFRESH_ROUNDS = 4 };
 /* A fourth one within another is none: the paths stay in the third. */
 void rib_refresh_begin(struct rib_source *s, enum bgp_family f);
 void rib_refresh_end(struct rib_source *s, enum bgp_family f);

@@ -27,7 +27,8 @@
 
 struct rib;
 
-enum rib_source_kind { RIB_SOURCE_LOCAL, RIB_SOURCE_BGP };
+/* EXTERNAL: what other programs of this host have us tell; such a path is never installed, since the host handles it. */
+enum rib_source_kind { RIB_SOURCE_LOCAL, RIB_SOURCE_EXTERNAL, RIB_SOURCE_BGP };
 
 /* What belongs to which refresh of one family, rib/refresh.h. */
 struct rib_refresh {
@@ -37,8 +38,8 @@ struct rib_refresh {
 	uint32_t at;    /* its progress; 0: none is under way */
 };
 
-/* Where paths come from: our own CIDRs, or one life of a session (a session that comes back is a new
- * source, so that the old one's paths can go in their own time). */
+/* Where paths come from: our own CIDRs, one program or kernel table beside us, or one life of a session (a session that
+ * comes back is a new source, so that the old one's paths can go in their own time). */
 struct rib_source {
 	enum rib_source_kind kind;
 	bool ibgp, client;     /* client: of ours as a route reflector, RFC 4456 */
@@ -48,6 +49,7 @@ struct rib_source {
 	uint32_t ifindex;      /* the link to the peer, for next hops that are link-local; 0: not known */
 	uint32_t vrf;          /* the VRF's device, where the session runs in one: its next hops are looked for there; 0: none */
 	void *owner;           /* the user's; not touched */
+	const char *name;      /* of an external one, for people; the user's */
 	uint32_t at;           /* its position among all sources */
 	uint32_t id;           /* unique in the table's life */
 	uint32_t paths;        /* how many are in the table */

@@ -29,6 +29,7 @@ struct command {
 	const char *args;    /* "[PREFIX | for ADDRESS]", or "" */
 	unsigned args_max;
 	bool acts;           /* changes something; the others only tell */
+	bool lasts;          /* what it did is undone when the connection ends, so the client keeps it */
 	enum command_shape shape;
 	enum command_shape shape_with_args; /* "show peers" is a table, "show peers tor-a" a record */
 	const char *help;

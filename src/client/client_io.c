@@ -112,7 +112,7 @@ static void read_answer(int fd, int timeout_ms, struct answer *a, struct text *p
 	text_bytes(problem, a->error.at, a->error.len);
 }
 
-int client_ask(const char *path, const struct text *request, int timeout_ms, struct answer *a, struct text *problem)
+int client_ask(const char *path, const struct text *request, int timeout_ms, struct answer *a, struct text *problem, int *keep)
 {
 	int fd = dial(path, timeout_ms);
 	if (fd < 0) {
@@ -125,6 +125,19 @@ int client_ask(const char *path, const struct text *request, int timeout_ms, str
 		read_answer(fd, timeout_ms, a, problem);
 	else
 		explain(problem, path, -sent);
-	close(fd);
+	if (keep && problem->len == 0)
+		*keep = fd;
+	else
+		close(fd);
 	return problem->len ? -1 : 0;
+}
+
+void client_wait(int fd)
+{
+	char waste[64];
+	ssize_t n;
+	do
+		n = read(fd, waste, sizeof waste);
+	while (n > 0 || (n < 0 && errno == EINTR));
+	close(fd);
 }

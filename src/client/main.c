@@ -79,15 +79,19 @@ static int ask(const struct command *c, const struct options *o, int argc, char 
 {
 	struct text request = {0}, problem = {0};
 	struct answer a;
-	int status;
+	int status, kept = -1;
 	answer_init(&a);
 	answer_request(&request, c->id, argc, argv);
-	if (client_ask(o->socket, &request, o->timeout_s * 1000, &a, &problem) < 0)
+	if (client_ask(o->socket, &request, o->timeout_s * 1000, &a, &problem, c->lasts ? &kept : NULL) < 0)
 		status = complain(problem.at, NULL);
 	else if (a.state == ANSWER_ERROR)
 		status = complain(a.error.len ? a.error.at : "the daemon refused, without a reason", a.hint.at);
 	else
 		status = print(c, o, argc > 0, a.rows);
+	if (kept >= 0 && a.state != ANSWER_ERROR) {
+		client_wait(kept);
+		status = complain("the daemon ended the connection: what it lasted for is over", NULL);
+	}
 	answer_fini(&a);
 	text_fini(&request);
 	text_fini(&problem);

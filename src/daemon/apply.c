@@ -449,6 +449,7 @@ unsigned apply_conf(struct daemon *d, struct conf *next)
 						 .cluster_count = next->pods.cluster_cidrs.count};
 	changes += d->conf && !same_cluster(d->conf, next);
 	changes += apply_own_cidrs(d, next);
+	changes += apply_external(d, next); /* before the peers: they are told at once */
 	changes += drop_ranges(d, next);
 	changes += add_peers(d, next);
 	changes += drop_displaced(d, next);

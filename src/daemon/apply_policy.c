@@ -60,6 +60,9 @@ static char **names_of(const struct conf_names *c)
 
 static void compile_match(const struct conf_rule *c, struct rib_rule *r)
 {
+	static const enum rib_source_kind sources[] = {[CONF_SOURCE_LOCAL] = RIB_SOURCE_LOCAL,
+						       [CONF_SOURCE_BGP] = RIB_SOURCE_BGP,
+						       [CONF_SOURCE_EXTERNAL] = RIB_SOURCE_EXTERNAL};
 	r->prefixes = ranges_of(&c->match.prefixes);
 	r->prefix_count = c->match.prefixes.count;
 	r->any = communities_of(&c->match.any);
@@ -76,7 +79,7 @@ static void compile_match(const struct conf_rule *c, struct rib_rule *r)
 	r->has_family = c->match.family != CONF_FAMILY_ANY;
 	r->family = c->match.family == CONF_FAMILY_IPV6 ? BGP_IPV6_UNICAST : BGP_IPV4_UNICAST;
 	r->has_source = c->match.source != CONF_SOURCE_ANY;
-	r->source = c->match.source == CONF_SOURCE_BGP ? RIB_SOURCE_BGP : RIB_SOURCE_LOCAL;
+	r->source = sources[c->match.source];
 	r->path_length = bounds_of(&c->match.path_length);
 	r->local_pref = bounds_of(&c->match.local_pref);
 	r->med = bounds_of(&c->match.med);
@@ -141,7 +144,7 @@ static void compile_sets(const struct conf_rule *c, uint32_t own_asn, struct rib
 	r->action = action_of(c->action);
 }
 
-static struct rib_policy *compile(const struct conf_rules *c, uint32_t own_asn)
+struct rib_policy *policy_compile(const struct conf_rules *c, uint32_t own_asn)
 {
 	struct rib_policy *p = rib_policy_new(c->name, c->rule_count);
 	for (size_t i = 0; i < c->rule_count; i++) {
@@ -173,7 +176,7 @@ struct policies policies_make(const struct daemon *d, const struct conf *next)
 	struct policies p = {grab(next->policy_count, sizeof *p.at), next->policy_count};
 	for (size_t i = 0; i < p.count; i++) {
 		struct rib_policy *kept = unchanged(d, next, &next->policies[i]);
-		p.at[i] = kept ? kept : compile(&next->policies[i], next->node.asn);
+		p.at[i] = kept ? kept : policy_compile(&next->policies[i], next->node.asn);
 	}
 	return p;
 }

@@ -7,6 +7,7 @@
 #include "rib/rules.h"
 
 struct conf;
+struct conf_rules;
 struct daemon;
 
 struct policies {
@@ -14,6 +15,7 @@ struct policies {
 	size_t count;
 };
 
+struct rib_policy *policy_compile(const struct conf_rules *c, uint32_t own_asn);
 /* Those of next; the ones that d runs already are taken over, so d->policies and the new set share them. */
 struct policies policies_make(const struct daemon *d, const struct conf *next);
 /* Frees what is not in kept (NULL: everything). Nothing may use it any more. */

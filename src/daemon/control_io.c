@@ -15,6 +15,7 @@
 #include "src/base/log_io.h"
 #include "src/daemon/control_request.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/external_io.h"
 
 enum {
 	OUT_GOAL = 65536,    /* rows are made until so much waits */
@@ -33,6 +34,7 @@ struct client {
 	size_t out_len, out_at, out_cap;
 	struct control_request request; /* the one being answered */
 	char who[32];
+	uint64_t id; /* what else is known by it ends with the connection: external_io.h */
 	show_next_fn *next;
 	struct show show;
 	bool ended; /* the other side will send no more */
@@ -44,6 +46,7 @@ struct control_server {
 	ev_timer pause;
 	struct list clients; /* who was silent longest first */
 	unsigned count;
+	uint64_t last_id;
 	char *path;
 	struct log_limit limit;
 };
@@ -65,6 +68,7 @@ static void client_free(struct client *c)
 	ev_timer_stop(loop, &c->later);
 	close(c->reader.fd);
 	answer_over(c);
+	external_connection_closed(c->server->daemon->external, c->id);
 	free(c->out);
 	list_remove(&c->node);
 	c->server->count--;
@@ -154,7 +158,7 @@ static void take_request(struct client *c, const char *line)
 		put_error(c, why.error, why.hint);
 		return;
 	}
-	c->show = (struct show){.daemon = c->server->daemon, .args = r->args, .arg_count = r->arg_count, .who = c->who};
+	c->show = (struct show){.daemon = c->server->daemon, .args = r->args, .arg_count = r->arg_count, .connection = c->id, .who = c->who};
 	c->next = show_producer(r->command->id); /* test_control asks every command of the table */
 }
 
@@ -234,11 +238,20 @@ static void on_readable(struct ev_loop *loop, ev_io *w, int revents)
 	pump(c);
 }
 
+/* It is there for what it holds, and has nothing to say. */
+static bool is_holding(const struct client *c)
+{
+	return external_is_held(c->server->daemon->external, c->id);
+}
+
 static void on_idle(struct ev_loop *loop, ev_timer *t, int revents)
 {
-	(void)loop;
+	struct client *c = t->data;
 	(void)revents;
-	client_free(t->data);
+	if (is_holding(c))
+		ev_timer_again(loop, t);
+	else
+		client_free(c);
 }
 
 static void on_later(struct ev_loop *loop, ev_timer *t, int revents)
@@ -270,8 +283,8 @@ static void make_room(struct control_server *s)
 		return;
 	list_each(n, tmp, &s->clients) {
 		struct client *c = container_of(n, struct client, node);
-		if (c->next || c->out_len > c->out_at)
-			continue; /* it is being answered */
+		if (c->next || c->out_len > c->out_at || is_holding(c))
+			continue; /* it is being answered, or needed */
 		client_free(c);
 		return;
 	}
@@ -297,6 +310,7 @@ static void on_connection(struct ev_loop *loop, ev_io *w, int revents)
 		return;
 	}
 	c->server = s;
+	c->id = ++s->last_id;
 	identify(fd, c->who, sizeof c->who);
 	ev_io_init(&c->reader, on_readable, fd, EV_READ);
 	ev_io_init(&c->writer, on_writable, fd, EV_WRITE);

@@ -14,6 +14,7 @@ struct show {
 	struct daemon *daemon;
 	const char *const *args;
 	unsigned arg_count;
+	uint64_t connection;         /* its number, none is 0 */
 	const char *who;             /* "uid 0", of whoever asks; for the log of commands that act */
 	uint64_t at;                 /* the producer's own progress */
 	bool pause;                  /* set with no row: not the end, ask again in another turn */

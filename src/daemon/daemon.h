@@ -22,6 +22,7 @@
 struct fib_writer;
 struct next_hops;
 struct control_server;
+struct external;
 struct host_watch;
 struct listener;
 struct peer;
@@ -50,6 +51,7 @@ struct daemon {
 	struct policies policies;      /* what the operator wrote */
 	struct fib_writer *fib;        /* NULL with kernel.install false */
 	struct next_hops *next_hops;   /* the same */
+	struct external *external;     /* routes of others that we tell */
 	struct listener *listener;
 	struct router_adverts *router_adverts;
 	struct control_server *control;
@@ -93,6 +95,8 @@ void daemon_bury_source(struct daemon *d, struct rib_source *s);
  * policies from what runs (d->conf, may be NULL at start) to next, and takes next over. Returns the number of
  * changes. */
 unsigned apply_conf(struct daemon *d, struct conf *next);
+/* apply_external.c: a part of it, when d->imports are next's already. */
+unsigned apply_external(struct daemon *d, const struct conf *next);
 /* A peer of the range, for who calls from there. */
 struct peer *apply_range_peer(struct daemon *d, struct range *r, const struct addr *from);
 struct route_mark apply_route_mark(const struct conf *c);

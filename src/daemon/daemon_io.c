@@ -15,6 +15,7 @@
 #include "src/daemon/control_io.h"
 #include "src/daemon/dynamic_io.h"
 #include "src/daemon/export.h"
+#include "src/daemon/external_io.h"
 #include "src/daemon/fib_io.h"
 #include "src/daemon/host_io.h"
 #include "src/daemon/limits_io.h"
@@ -60,6 +61,11 @@ static bool forget_sources(struct daemon *d)
 	return flush_dying(d, FLUSH_BUDGET);
 }
 
+static bool forget_external(struct daemon *d)
+{
+	return external_work(d->external);
+}
+
 static bool look_at_next_hops(struct daemon *d)
 {
 	return d->next_hops && next_hops_work(d->next_hops);
@@ -92,6 +98,7 @@ static bool work_round(struct daemon *d)
 		{TURN_LEAVING, forget_sources},
 		{TURN_REFILTER, refilter_work},
 		{TURN_REFRESHES, refresh_work},
+		{TURN_REFRESHES, forget_external},
 		{TURN_NEXT_HOPS, look_at_next_hops}, /* before anyone is told of what depends on them */
 		{TURN_KERNEL, write_kernel},
 		{TURN_EXPORT, tell_peers},
@@ -317,6 +324,7 @@ int daemon_start(struct daemon *d)
 	start_tables(d);
 	if (start_kernel(d))
 		return -1;
+	d->external = external_new(d, first->state_dir, first->kernel.protocol);
 	watch(d);
 	d->control = control_new(d, first->control_socket);
 	if (!d->control)
@@ -352,6 +360,7 @@ void daemon_stop(struct daemon *d)
 		;
 	rib_free(d->rib);
 	rib_source_free(d->local);
+	external_free(d->external);
 	next_hops_free(d->next_hops);
 	nhset_table_fini(&d->nhsets);
 	bgp_attr_table_fini(&d->attrs);

@@ -6,6 +6,7 @@
 #include "bgp/update.h"
 #include "src/daemon/batch.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/external_io.h"
 #include "src/daemon/peer_io.h"
 
 enum {
@@ -214,8 +215,8 @@ static bool run_rules(struct batch *b, const struct rib_path *p, struct item *i)
 	if (rib_policy_run_cached(b->group->rules, &b->cache, &s, i->attrs, &made, &trace) == RIB_REJECT)
 		return false;
 	i->attrs = i->made = bgp_attrs_ref(made);
-	i->med_set = trace.med_set;
-	i->next_hop_set = trace.next_hop_set;
+	i->med_set |= trace.med_set;
+	i->next_hop_set |= trace.next_hop_set;
 	return true;
 }
 
@@ -231,11 +232,16 @@ static bool make_item(struct batch *b, const struct rib_entry *e, const struct r
 {
 	const struct group *g = b->group;
 	const struct rib_source *source = rib_path_source(p);
-	*i = (struct item){.attrs = rib_path_attrs(p),
+	struct bgp_attrs *attrs = rib_path_attrs(p);
+	bool external = source->kind == RIB_SOURCE_EXTERNAL;
+	const struct addr next_hop = bgp_attrs_next_hop(attrs);
+	*i = (struct item){.attrs = attrs,
 			   .prefix = rib_entry_prefix(e),
 			   .from = source->owner,
 			   .from_had_other = e->flags & RIB_ENTRY_SOURCE_CHANGED,
-			   .originator = g->words.ibgp && source->ibgp ? source->router_id : 0};
+			   .originator = g->words.ibgp && source->ibgp ? source->router_id : 0,
+			   .med_set = external && attrs->has_med, /* they were given for the peers */
+			   .next_hop_set = external && !addr_is_zero(&next_hop)};
 	return g->policy != RIB_EXPORT_WRITTEN || run_rules(b, p, i);
 }
 
@@ -367,7 +373,7 @@ static bool work_laggard(struct daemon *d, struct peer *p)
 	if (!rib_cursor_at_end(&p->cursor))
 		return true;
 	/* a restarting speaker says that it has told all only when it has learned all (RFC 4724 section 4.1) */
-	if (!p->end_of_rib_sent && !d->restarting)
+	if (!p->end_of_rib_sent && !d->restarting && external_settled(d->external))
 		send_end_of_rib(p);
 	if (p->end_of_rib_sent) {
 		refresh_answered(p);
@@ -410,6 +416,11 @@ bool export_work(struct daemon *d)
 			more |= work_laggard(d, container_of(m, struct peer, member));
 	}
 	return more;
+}
+
+bool export_told(const struct peer *p, const struct rib_entry *e)
+{
+	return p->group && e->sent & p->group->bit && rib_path_source(&e->path) != p->source;
 }
 
 /* How many of the peer's own best routes the group's rules let out. */

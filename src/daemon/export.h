@@ -46,5 +46,7 @@ void export_again(struct peer *p);
 void export_policy_changed(struct peer *p);
 /* Some of the work; true: more is left that could be done now. */
 bool export_work(struct daemon *d);
+/* Was the peer told of e, and not because it is from there? */
+bool export_told(const struct peer *p, const struct rib_entry *e);
 /* How many prefixes the peer was told and still has. */
 size_t export_advertised(const struct peer *p);

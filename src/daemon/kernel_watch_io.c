@@ -59,12 +59,6 @@ static void soon(struct kernel_watch *w, ev_timer *t, int64_t ms)
 	ev_timer_start(w->daemon->loop, t);
 }
 
-/* Pods come and go in bursts, and their devices carry no route of the FIB. */
-static bool is_pod_link(const struct netlink_link *l)
-{
-	return strncmp(l->name, "ul", 2) == 0 && strcmp(l->kind, "veth") == 0;
-}
-
 /* Did anything change that routes depend on? */
 static bool link_changed(struct kernel_watch *w, const struct netlink_link *l, bool deleted)
 {
@@ -103,7 +97,7 @@ static void on_link_event(struct kernel_watch *w, const struct nlmsghdr *h)
 	if (netlink_link_decode(h, &link, &deleted))
 		return;
 	bool up = !deleted && link.flags & IFF_LOWER_UP;
-	if (is_pod_link(&link)) {
+	if (pods_is_link(&link)) {
 		if (up)
 			plan_pods(w); /* what went down lost its route */
 		return;

@@ -167,6 +167,11 @@ bool pods_find(const struct daemon *d, const struct addr *a, struct ipam_lease *
 	return s.found;
 }
 
+bool pods_is_link(const struct netlink_link *l)
+{
+	return strncmp(l->name, "ul", 2) == 0 && strcmp(l->kind, "veth") == 0;
+}
+
 const char *pods_link_state(const struct ipam_lease *l)
 {
 	struct netlink_socket *s;

@@ -1,16 +1,14 @@
 #include "src/daemon/publish_io.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "netlink/link_msg.h"
 #include "netlink/socket_io.h"
 #include "src/base/clock_io.h"
+#include "src/base/file_io.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/route_ask_io.h"
@@ -78,25 +76,6 @@ static bool same_content(const char *path, const char *text)
 	return n == strlen(text) && memcmp(old, text, n) == 0;
 }
 
-static int write_whole(const char *path, const char *text)
-{
-	char temp[600];
-	int error = 0;
-	snprintf(temp, sizeof temp, "%s.new", path);
-	int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text) || fsync(fd) < 0)
-		error = errno ? -errno : -EIO;
-	if (close(fd) < 0 && !error)
-		error = -errno;
-	if (!error && rename(temp, path) < 0)
-		error = -errno;
-	if (error)
-		unlink(temp);
-	return error;
-}
-
 int publish_plugin_facts(struct daemon *d)
 {
 	enum { AGAIN_MS = 5000 };
@@ -110,7 +89,7 @@ int publish_plugin_facts(struct daemon *d)
 	if (asprintf(&text, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN)) < 0)
 		abort();
 	bool same = same_content(path, text);
-	int error = same ? 0 : write_whole(path, text);
+	int error = same ? 0 : file_replace(path, text);
 	d->publish_again_at = error ? tick_after(clock_now(), AGAIN_MS) : (struct tick){0};
 	if (error)
 		log_remote(&limit, LOG_LEVEL_ERROR, "plugin facts", "%s: %s: new pods keep the settings of before", path, strerror(-error));

@@ -16,6 +16,7 @@
 #include "src/daemon/daemon.h"
 #include "src/daemon/dynamic_io.h"
 #include "src/daemon/export.h"
+#include "src/daemon/external_command_io.h"
 #include "src/daemon/fib_io.h"
 #include "src/daemon/host_io.h"
 #include "src/daemon/listen_io.h"
@@ -29,14 +30,6 @@
 #include "src/daemon/pods_io.h"
 
 enum { TEXT = 256 };
-
-static const char *clock_text(int64_t unix_s, char *buf, size_t cap)
-{
-	time_t t = (time_t)unix_s;
-	struct tm tm;
-	strftime(buf, cap, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &tm));
-	return buf;
-}
 
 static const char *router_id_text(uint32_t id, char buf[ADDR_TEXT_MAX])
 {
@@ -173,7 +166,7 @@ static struct json_object *show_status(struct show *s)
 	put(row, "router_id", router_id_text(d->router_id, id));
 	put_number(row, "asn", d->conf->node.asn);
 	put(row, "config", d->conf_file);
-	put(row, "started", clock_text(d->started_unix, text, sizeof text));
+	put(row, "started", unix_text(d->started_unix, text, sizeof text));
 	put(row, "uptime", duration(tick_since_ms(d->started_at, clock_now()), text, sizeof text));
 	put(row, "phase", d->restarting ? "restarting: routes of before are kept until the peers have told theirs" : "running");
 	put(row, "listen", listener_text(d->listener));
@@ -497,6 +490,8 @@ static bool has_path_id(const struct rib_entry *e, const struct rib_path *p)
 {
 	const struct peer *peer = rib_path_source(p)->owner;
 	const struct prefix prefix = rib_entry_prefix(e);
+	if (rib_path_source(p)->kind == RIB_SOURCE_EXTERNAL) /* it tells the kernel's routes to one prefix apart */
+		return false;
 	return p->path_id || (peer && peer->session.add_path_in[bgp_family_of_prefix(&prefix)]);
 }
 
@@ -507,12 +502,13 @@ static struct json_object *path_row(const struct daemon *d, const struct rib_ent
 	struct json_object *row = json_object_new_object();
 	const struct bgp_attrs *attrs = rib_path_attrs(p);
 	const struct prefix prefix = rib_entry_prefix(e);
-	const struct addr next_hop = bgp_attrs_next_hop(attrs);
 	put(row, "prefix", prefix_format(&prefix, text));
 	put(row, "mark", p->flags & RIB_PATH_BEST ? "*" : p->flags & RIB_PATH_USED ? "+" : "");
 	json_object_object_add(row, "best", json_object_new_boolean(p->flags & RIB_PATH_BEST));
-	put(row, "next_hop", addr_is_zero(&next_hop) ? "blackhole" : hop_text(&next_hop, rib_path_source(p)->ifindex, text));
+	put(row, "next_hop", path_hop_text(p, text));
 	put(row, "source", source_name(p));
+	if (rib_path_source(p)->kind == RIB_SOURCE_EXTERNAL)
+		put(row, "owner", rib_path_source(p)->name);
 	if (has_path_id(e, p))
 		put_number(row, "path_id", p->path_id);
 	put(row, "as_path", bgp_attrs_path_text(attrs, text, sizeof text));
@@ -641,7 +637,7 @@ static int add_pod(void *arg, const struct ipam_lease *l)
 	put(row, "host_interface", l->host_ifname);
 	put(row, "network", l->network);
 	put(row, "netns", l->netns);
-	put(row, "since", clock_text(l->since, when, sizeof when));
+	put(row, "since", unix_text(l->since, when, sizeof when));
 	put(row, "state", pods_link_state(l));
 	json_object_array_add(arg, row);
 	return 0;
@@ -685,6 +681,8 @@ static const struct {
 	{"policy-test", show_policy_test},
 	{"show-kernel", show_kernel}, {"show-kernel-differences", show_kernel_differences}, {"resync-kernel", resync_kernel},
 	{"peer", peer_command},
+	{"show-external", show_external},
+	{"route-add", route_add},     {"route-hold", route_hold},   {"route-remove", route_remove},
 };
 
 show_next_fn *show_producer(const char *id)

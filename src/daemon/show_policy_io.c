@@ -8,7 +8,7 @@
 #include "src/daemon/peer_io.h"
 #include "src/daemon/show_policy_io.h"
 #include "src/daemon/show_row.h"
-#include "src/daemon/trial.h"
+#include "src/daemon/route_words.h"
 
 enum { TEXT = 512 };
 
@@ -18,7 +18,7 @@ struct trial {
 	struct rib_policy_subject subject;
 	struct bgp_attrs *before, *after; /* references */
 	bool made_up, told;               /* told: of the attributes that were given */
-	struct trial_route route;
+	struct route_words route;
 	enum rib_verdict verdict;
 	struct rib_policy_trace trace;
 };
@@ -118,8 +118,9 @@ static void put_route(struct json_object *row, const struct trial *t)
 	const char *from = t->subject.peer ? t->subject.peer : t->told ? "any peer" : "a peer that is gone";
 	if (t->made_up && !t->told)
 		snprintf(text, sizeof text, "there is none; tried with a made-up one of our own");
-	else if (t->subject.source == RIB_SOURCE_LOCAL)
-		snprintf(text, sizeof text, "our own%s", t->told ? ", with the attributes given" : "");
+	else if (t->subject.source != RIB_SOURCE_BGP)
+		snprintf(text, sizeof text, "%s%s", t->subject.source == RIB_SOURCE_LOCAL ? "our own" : "external",
+			 t->told ? ", with the attributes given" : "");
 	else
 		snprintf(text, sizeof text, "%sfrom %.64s, AS path %s%s", t->told ? "with the attributes given, " : "", from,
 			 or_none(bgp_attrs_path_text(t->before, path, sizeof path)),
@@ -166,14 +167,14 @@ static void find_route(struct daemon *d, struct trial *t)
 static bool make_route(struct show *s, struct trial *t)
 {
 	static const char usage[] = "underlayc policy test NAME PREFIX, and behind it any of: ";
-	char error[TRIAL_ERROR_MAX], names[TRIAL_ERROR_MAX];
-	if (!trial_read(&t->route, s->args + 2, s->arg_count - 2, error)) {
-		snprintf(s->hint_text, sizeof s->hint_text, "%s%s", usage, trial_usage(names));
+	char error[ROUTE_WORDS_ERROR_MAX], names[ROUTE_WORDS_ERROR_MAX];
+	if (!route_words_read(&t->route, ROUTE_WORDS_TRIAL, s->args + 2, s->arg_count - 2, error)) {
+		snprintf(s->hint_text, sizeof s->hint_text, "%s%s", usage, route_words_usage(ROUTE_WORDS_TRIAL, names));
 		fail(s, s->hint_text, "%s", error);
 		return false;
 	}
 	t->told = t->made_up = true;
-	t->before = trial_attrs(&t->route, &s->daemon->attrs);
+	t->before = route_words_attrs(&t->route, &s->daemon->attrs);
 	t->subject = (struct rib_policy_subject){&t->prefix, t->route.source, t->route.peer};
 	if (!t->before)
 		fail(s, NULL, "%s", "out of memory");

@@ -4,6 +4,7 @@
 #include <net/if.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "rib/table.h"
 #include "src/daemon/control_io.h"
@@ -27,6 +28,15 @@ static inline struct json_object *put_list(struct json_object *row, const char *
 	return a;
 }
 
+/* "2026-11-29T12:00:00Z" */
+static inline const char *unix_text(int64_t unix_s, char *buf, size_t cap)
+{
+	time_t t = (time_t)unix_s;
+	struct tm tm;
+	strftime(buf, cap, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &tm));
+	return buf;
+}
+
 /* fmt takes one word. */
 static inline struct json_object *fail(struct show *s, const char *hint, const char *fmt, const char *word)
 {
@@ -47,10 +57,27 @@ static inline const char *hop_text(const struct addr *a, uint32_t ifindex, char 
 	return buf;
 }
 
+/* Where the path leads, for people. */
+static inline const char *path_hop_text(const struct rib_path *p, char buf[HOP_TEXT_MAX])
+{
+	const struct addr next_hop = bgp_attrs_next_hop(rib_path_attrs(p));
+	if (!addr_is_zero(&next_hop))
+		return hop_text(&next_hop, rib_path_source(p)->ifindex, buf);
+	return rib_path_source(p)->kind == RIB_SOURCE_EXTERNAL ? "self" : "blackhole";
+}
+
 static inline const char *source_name(const struct rib_path *p)
 {
 	const struct peer *peer = rib_path_source(p)->owner;
-	return rib_path_source(p)->kind == RIB_SOURCE_LOCAL ? "local" : peer ? peer->name : "(gone)";
+	switch (rib_path_source(p)->kind) {
+	case RIB_SOURCE_LOCAL:
+		return "local";
+	case RIB_SOURCE_EXTERNAL:
+		return "external";
+	case RIB_SOURCE_BGP:
+		break;
+	}
+	return peer ? peer->name : "(gone)";
 }
 
 /* "45s", "3m20s", "5h12m", "12d4h" */

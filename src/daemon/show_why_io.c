@@ -21,14 +21,15 @@ enum { NAME = 160, SENTENCE = 512 };
 static const char *name_of(const struct rib_path *p, char buf[NAME])
 {
 	char next_hop[HOP_TEXT_MAX], id[24] = "";
-	const struct addr via = bgp_attrs_next_hop(rib_path_attrs(p));
 	if (rib_path_source(p)->kind == RIB_SOURCE_LOCAL)
 		return "our own";
+	if (rib_path_source(p)->kind == RIB_SOURCE_EXTERNAL) {
+		snprintf(buf, NAME, "external, of %.80s", rib_path_source(p)->name);
+		return buf;
+	}
 	if (p->path_id)
 		snprintf(id, sizeof id, ", path ID %u", p->path_id);
-	bool discards = addr_is_zero(&via);
-	snprintf(buf, NAME, "%s from %.80s%s", discards ? "blackhole" : hop_text(&via, rib_path_source(p)->ifindex, next_hop),
-		 source_name(p), id);
+	snprintf(buf, NAME, "%s from %.80s%s", path_hop_text(p, next_hop), source_name(p), id);
 	return buf;
 }
 
@@ -61,8 +62,10 @@ static void put_path(const struct rib *r, struct rib_entry *e, const struct rib_
 	const struct nexthop *nh = rib_next_hop(r, p);
 	bool best = p->flags & RIB_PATH_BEST, used = p->flags & RIB_PATH_USED;
 	const struct addr next_hop = bgp_attrs_next_hop(rib_path_attrs(p));
-	put(o, "next_hop", rib_path_source(p)->kind == RIB_SOURCE_LOCAL ? NULL : addr_format(&next_hop, text));
+	put(o, "next_hop", rib_path_source(p)->kind == RIB_SOURCE_BGP ? addr_format(&next_hop, text) : NULL);
 	put(o, "source", source_name(p));
+	if (rib_path_source(p)->kind == RIB_SOURCE_EXTERNAL)
+		put(o, "owner", rib_path_source(p)->name);
 	put_number(o, "path_id", p->path_id);
 	json_object_object_add(o, "best", json_object_new_boolean(best));
 	json_object_object_add(o, "used", json_object_new_boolean(used));

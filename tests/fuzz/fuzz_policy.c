@@ -15,7 +15,7 @@
 #include "conf/conf.h"
 #include "src/daemon/apply_policy.h"
 #include "src/daemon/daemon.h"
-#include "src/daemon/trial.h"
+#include "src/daemon/route_words.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -195,10 +195,10 @@ enum { WORDS = 64, TEXT = 8192 };
 
 static struct bgp_attrs *route_of(const char *const *words, size_t count)
 {
-	struct trial_route r;
-	char error[TRIAL_ERROR_MAX] = "";
-	if (trial_read(&r, words, count, error))
-		return trial_attrs(&r, &attrs);
+	struct route_words r;
+	char error[ROUTE_WORDS_ERROR_MAX] = "";
+	if (route_words_read(&r, ROUTE_WORDS_TRIAL, words, count, error))
+		return route_words_attrs(&r, &attrs);
 	demand(*error);
 	return NULL;
 }

@@ -25,7 +25,7 @@ def test_why(net):
     equal = why(node, OTHER)
     assert len(equal["others"]) == 1 and "used as well" in equal["others"][0]
     assert sorted(p["used"] for p in equal["paths"]) == [True, True]
-    assert equal["told"] == [] and all(line.endswith("export is pods: our own pod CIDRs only") or "is from there" in line
+    assert equal["told"] == [] and all(line.endswith("export is pods: our own pod CIDRs and external routes only") or "is from there" in line
                                        for line in equal["not_told"])
 
     longer = wait_until(lambda: [w for w in [why(node, LONG)] if len(w["paths"]) == 2], 20, "both paths came")[0]

@@ -312,7 +312,7 @@ static const struct bad bads[] = {
     {MATCH("origin-as: [0], family: ip, source: static, peer: [a b], next-hop: [x]"),
      {{4, 46, "policies[0].rules[0].match.origin-as[0]", "reserved"},
       {4, 58, "policies[0].rules[0].match.family", "expected ipv4 or ipv6"},
-      {4, 70, "policies[0].rules[0].match.source", "expected local or bgp"},
+      {4, 70, "policies[0].rules[0].match.source", "expected local, bgp or external"},
       {4, 85, "policies[0].rules[0].match.peer[0]", "found \"a b\""},
       {4, 102, "policies[0].rules[0].match.next-hop[0]", "expected a prefix"}}},
     {MATCH("as-path-length: ge 5 le 4"), {{4, 50, "policies[0].rules[0].match.as-path-length", "in order"}}},

@@ -9,7 +9,7 @@
 #include "conf/conf.h"
 #include "src/daemon/apply_policy.h"
 #include "src/daemon/daemon.h"
-#include "src/daemon/trial.h"
+#include "src/daemon/route_words.h"
 #include "tests/unit/run_suite.h"
 
 static struct bgp_attr_table attrs;
@@ -39,15 +39,15 @@ static struct conf *load(const char *yaml)
 static const char *answer(const struct policies *p, const char *const *words, size_t n)
 {
 	static char text[64];
-	char error[TRIAL_ERROR_MAX];
-	struct trial_route route;
+	char error[ROUTE_WORDS_ERROR_MAX];
+	struct route_words route;
 	struct rib_policy_trace trace;
 	struct prefix at;
 	const struct rib_policy *policy = policies_find(p, words[0]);
 	ck_assert_msg(policy, "%s", words[0]);
 	ck_assert_msg(prefix_parse(words[1], &at) == PREFIX_OK, "%s", words[1]);
-	ck_assert_msg(trial_read(&route, words + 2, n - 2, error), "%s", error);
-	struct bgp_attrs *a = trial_attrs(&route, &attrs);
+	ck_assert_msg(route_words_read(&route, ROUTE_WORDS_TRIAL, words + 2, n - 2, error), "%s", error);
+	struct bgp_attrs *a = route_words_attrs(&route, &attrs);
 	struct rib_policy_subject s = {&at, route.source, route.peer};
 	const char *verdict = rib_policy_run(policy, &s, &a, &trace) == RIB_ACCEPT ? "accepted" : "rejected";
 	bgp_attrs_unref(a);

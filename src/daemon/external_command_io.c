@@ -1,0 +1,294 @@
+#include "src/daemon/external_command_io.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/base/clock_io.h"
+#include "src/daemon/control_request.h"
+#include "src/daemon/daemon.h"
+#include "src/daemon/export.h"
+#include "src/daemon/external_io.h"
+#include "src/daemon/external_kernel_io.h"
+#include "src/daemon/route_words.h"
+#include "src/daemon/show_row.h"
+
+/* --- handing over */
+
+struct request {
+	bool all;
+	struct prefix prefixes[CONTROL_ARGS_MAX];
+	size_t count;
+	struct route_words words;
+};
+
+static bool refuse_usage(struct show *s, const char *fmt, const char *word)
+{
+	fail(s, command_by_id("route-add")->args, fmt, word);
+	return false;
+}
+
+static bool read_prefix(struct show *s, struct request *r, const char *word)
+{
+	char meant[PREFIX_TEXT_MAX];
+	struct prefix *p = &r->prefixes[r->count++];
+	switch (prefix_parse(word, p)) {
+	case PREFIX_OK:
+		return true;
+	case PREFIX_HOST_BITS:
+		snprintf(s->hint_text, sizeof s->hint_text, "%s is probably meant", prefix_format(p, meant));
+		fail(s, s->hint_text, "%.100s: bits beyond the length are set", word);
+		return false;
+	case PREFIX_BAD_TEXT:
+		break;
+	}
+	return refuse_usage(s, "%.100s is not a prefix", word);
+}
+
+/* PREFIX... and words, or with all: all and words. */
+static bool read_request(struct show *s, bool may_be_all, struct request *r)
+{
+	char error[ROUTE_WORDS_ERROR_MAX];
+	unsigned at = 0;
+	*r = (struct request){.all = may_be_all && s->arg_count && strcmp(s->args[0], "all") == 0};
+	at += r->all;
+	for (; at < s->arg_count && !r->all && !route_words_is_name(s->args[at], ROUTE_WORDS_HANDED); at++)
+		if (!read_prefix(s, r, s->args[at]))
+			return false;
+	if (!r->all && !r->count)
+		return refuse_usage(s, "%s", "a prefix is needed");
+	if (!route_words_read(&r->words, ROUTE_WORDS_HANDED, s->args + at, s->arg_count - at, error))
+		return refuse_usage(s, "%s", error);
+	return r->words.owner || refuse_usage(s, "%s", "whose route is it? An owner is needed: owner NAME");
+}
+
+/* A next hop is for routes of its family. */
+static bool fits_next_hop(struct show *s, const struct request *r)
+{
+	char text[PREFIX_TEXT_MAX];
+	for (size_t i = 0; r->words.edit.has_next_hop && i < r->count; i++)
+		if (addr_is_v4(&r->words.edit.next_hop) != prefix_is_v4(&r->prefixes[i])) {
+			fail(s, "hand over the prefixes of the two families one by one", "%s: the next hop is of the other address family",
+			     prefix_format(&r->prefixes[i], text));
+			return false;
+		}
+	return true;
+}
+
+static struct json_object *result(const struct show *s, const struct request *r, const char *what)
+{
+	const struct external_owner *o = external_owner_find(external_owners(s->daemon->external), r->words.owner);
+	char text[64];
+	struct json_object *row = json_object_new_object();
+	put(row, "owner", r->words.owner);
+	snprintf(text, sizeof text, "%zu %s", r->count, what);
+	put(row, "result", r->all ? "everything is taken back" : text);
+	put_number(row, "routes", o ? o->count : 0);
+	return row;
+}
+
+static struct json_object *refused(struct show *s, const struct external_error *e)
+{
+	return fail(s, e->hint, "%s", e->text);
+}
+
+static struct json_object *hand_over(struct show *s, uint64_t connection)
+{
+	struct request r;
+	struct external_error e;
+	if (s->at++ || !read_request(s, false, &r) || !fits_next_hop(s, &r))
+		return NULL;
+	struct bgp_attrs *attrs = route_words_attrs(&r.words, &s->daemon->attrs);
+	if (!attrs)
+		return fail(s, NULL, "%s", "out of memory");
+	const struct external_change change = {
+		.prefixes = r.prefixes, .count = r.count, .attrs = attrs, .since = (int64_t)time(NULL)};
+	const struct external_hand hand = {r.words.owner, s->who, connection, &change};
+	bool fine = external_hand_over(s->daemon->external, &hand, &e);
+	bgp_attrs_unref(attrs);
+	return fine ? result(s, &r, connection ? "handed over, while this connection lasts" : "handed over") : refused(s, &e);
+}
+
+struct json_object *route_add(struct show *s)
+{
+	return hand_over(s, 0);
+}
+
+struct json_object *route_hold(struct show *s)
+{
+	return hand_over(s, s->connection);
+}
+
+struct json_object *route_remove(struct show *s)
+{
+	struct request r;
+	struct external_error e;
+	if (s->at++ || !read_request(s, true, &r))
+		return NULL;
+	const struct external_change change = {.all = r.all, .prefixes = r.prefixes, .count = r.count};
+	const struct external_hand hand = {r.words.owner, s->who, 0, &change};
+	return external_take_back(s->daemon->external, &hand, &e) ? result(s, &r, "taken back") : refused(s, &e);
+}
+
+/* --- showing */
+
+static unsigned peers_told(const struct daemon *d, const struct rib_entry *e)
+{
+	unsigned n = 0;
+	list_each(node, tmp, &d->peers)
+		n += export_told(container_of(node, struct peer, node), e);
+	return n;
+}
+
+static const struct rib_path *path_of(const struct daemon *d, struct rib_entry *e, const struct rib_source *s)
+{
+	const struct rib_path *p = e ? rib_path_first(e) : NULL;
+	while (p && rib_path_source(p) != s)
+		p = rib_path_next(d->rib, p);
+	return p;
+}
+
+/* What there is to say of a path in the RIB, also where it is not the one that is told. */
+static void put_path(const struct daemon *d, struct json_object *row, const struct rib_entry *e, const struct rib_path *p)
+{
+	char text[BGP_DRAFT_WIRE_MAX], hop[HOP_TEXT_MAX];
+	const struct bgp_attrs *attrs = rib_path_attrs(p);
+	bool best = rib_best(e) == p;
+	put(row, "communities", bgp_attrs_communities_text(attrs, text, sizeof text));
+	put(row, "next_hop", path_hop_text(p, hop));
+	if (attrs->has_med)
+		put_number(row, "med", attrs->med);
+	put_number(row, "local_pref", attrs->local_pref);
+	put_number(row, "advertised_to", best ? peers_told(d, e) : 0);
+	if (best)
+		put(row, "state", "told");
+	else
+		put(row, "state", p->metric == NEXTHOP_METRIC_UNREACHABLE ? "not told: next hop unreachable"
+									   : "not told: another one to this prefix is");
+}
+
+static struct json_object *owner_row(struct show *s, const struct external_owner *o, const struct external_route *r)
+{
+	char text[128], prefix[PREFIX_TEXT_MAX];
+	struct daemon *d = s->daemon;
+	struct json_object *row = json_object_new_object();
+	struct rib_entry *e = rib_find(d->rib, &r->prefix);
+	const struct rib_path *p = r->told ? path_of(d, e, o->source) : NULL;
+	put(row, "prefix", prefix_format(&r->prefix, prefix));
+	put(row, "owner", o->name);
+	put(row, "from", o->connection ? "a connection" : "the socket");
+	put(row, "since", unix_text(r->since, text, sizeof text));
+	if (p) {
+		put_path(d, row, e, p);
+		return row;
+	}
+	snprintf(text, sizeof text, "not told: %s", external_why_not(d->external, o, r));
+	put(row, "state", text);
+	put_number(row, "advertised_to", 0);
+	return row;
+}
+
+static struct json_object *kernel_row(const struct show *s, const struct rib_entry *e, const struct rib_path *p,
+				      const struct external_rules *rules)
+{
+	char text[64], prefix[PREFIX_TEXT_MAX];
+	const struct prefix at = rib_entry_prefix(e);
+	struct json_object *row = json_object_new_object();
+	put(row, "prefix", prefix_format(&at, prefix));
+	put(row, "owner", rules->name);
+	if (rules->protocol)
+		snprintf(text, sizeof text, "table %u protocol %u", rules->table, rules->protocol);
+	else
+		snprintf(text, sizeof text, "table %u", rules->table);
+	put(row, "from", text);
+	put_number(row, "table", rules->table);
+	if (rules->protocol)
+		put_number(row, "protocol", rules->protocol);
+	put_number(row, "metric", p->path_id);
+	put(row, "since", unix_text((int64_t)time(NULL) - (clock_now().ms / 1000 - (int64_t)p->since_s), text, sizeof text));
+	put_path(s->daemon, row, e, p);
+	return row;
+}
+
+static bool is_wanted(const struct show *s, const char *name)
+{
+	return s->arg_count == 0 || strcmp(s->args[0], name) == 0;
+}
+
+/* Where a walk that pauses stands: first the owners' routes, then the entries of the RIB, with some of their paths. */
+struct walk {
+	bool in_rib;
+	uint32_t at, skip;
+};
+
+static struct walk walk_of(uint64_t at)
+{
+	return (struct walk){at >> 63, (uint32_t)(at >> 16 & UINT32_MAX), (uint32_t)(at & UINT16_MAX)};
+}
+
+static uint64_t walk_number(struct walk w)
+{
+	return (uint64_t)w.in_rib << 63 | (uint64_t)w.at << 16 | w.skip;
+}
+
+/* The owners' route number i; NULL: there are fewer. */
+static struct json_object *owners_route(struct show *s, size_t i)
+{
+	list_each(n, tmp, external_owners(s->daemon->external)) {
+		const struct external_owner *o = container_of(n, struct external_owner, node);
+		if (!is_wanted(s, o->name))
+			continue;
+		if (i < o->count)
+			return owner_row(s, o, &o->routes[i]);
+		i -= o->count;
+	}
+	return NULL;
+}
+
+/* The next path of e that the kernel brought, from skip on. */
+static struct json_object *kernels_route(struct show *s, struct rib_entry *e, uint32_t *skip)
+{
+	uint32_t i = 0;
+	for (const struct rib_path *p = rib_path_first(e); p; p = rib_path_next(s->daemon->rib, p)) {
+		const struct rib_source *source = rib_path_source(p);
+		if (i++ < *skip || source->kind != RIB_SOURCE_EXTERNAL)
+			continue;
+		const struct external_rules *rules = external_kernel_entry(external_kernel_of(s->daemon->external), source);
+		*skip = i;
+		if (rules && is_wanted(s, rules->name))
+			return kernel_row(s, e, p, rules);
+	}
+	return NULL;
+}
+
+static struct json_object *next_in_rib(struct show *s, struct walk *w)
+{
+	enum { LOOKS_A_TURN = 20000 };
+	const struct rib *r = s->daemon->rib;
+	for (unsigned looks = 0; w->at <= rib_entry_limit(r); looks++, w->at++, w->skip = 0) {
+		if (looks == LOOKS_A_TURN) {
+			s->pause = true;
+			return NULL;
+		}
+		struct rib_entry *e = rib_entry_at(r, w->at);
+		struct json_object *row = e ? kernels_route(s, e, &w->skip) : NULL;
+		if (row)
+			return row;
+	}
+	return NULL;
+}
+
+struct json_object *show_external(struct show *s)
+{
+	struct walk w = walk_of(s->at);
+	struct json_object *row = w.in_rib ? NULL : owners_route(s, w.at);
+	if (row) {
+		w.at++;
+	} else {
+		if (!w.in_rib)
+			w = (struct walk){.in_rib = true, .at = 1};
+		row = next_in_rib(s, &w);
+	}
+	s->at = walk_number(w);
+	return row;
+}
