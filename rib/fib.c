@@ -11,6 +11,7 @@ void fib_init(struct fib *f, struct nhset_table *nhsets, const struct route_mark
 	memset(f, 0, sizeof *f);
 	hash_table_init(&f->table);
 	list_init(&f->todo);
+	list_init(&f->hurt);
 	for (unsigned i = 0; i < FIB_WAITS; i++)
 		list_init(&f->waiting[i]);
 	f->nhsets = nhsets;
@@ -45,10 +46,10 @@ static void dequeue(struct fib *f, struct fib_entry *e)
 	e->on = FIB_NO_QUEUE;
 }
 
-static void enqueue(struct fib *f, struct fib_entry *e, bool first)
+static void enqueue(struct fib *f, struct fib_entry *e, struct list *queue)
 {
 	dequeue(f, e);
-	(first ? list_prepend : list_append)(&f->todo, &e->queue);
+	list_append(queue, &e->queue);
 	e->on = FIB_TODO;
 	f->todo_count++;
 }
@@ -150,14 +151,14 @@ static struct fib_entry *find_or_make(struct fib *f, const struct prefix *p)
 }
 
 /* Puts the entry where it belongs: to do, at rest, or gone. */
-static void place(struct fib *f, struct fib_entry *e, bool first)
+static void place(struct fib *f, struct fib_entry *e, struct list *queue)
 {
 	dequeue(f, e);
 	if (e->in_flight)
 		return; /* fib_done() settles it again */
 	if (e->want != e->have) {
 		if (!f->held || !e->have || e->lost)
-			enqueue(f, e, first);
+			enqueue(f, e, queue);
 		return;
 	}
 	drop_trouble(f, e);
@@ -168,7 +169,7 @@ static void place(struct fib *f, struct fib_entry *e, bool first)
 
 static void settle(struct fib *f, struct fib_entry *e)
 {
-	place(f, e, false);
+	place(f, e, &f->todo);
 }
 
 static bool has_next_hop(const struct nhset *s, const struct route_nexthop *nh)
@@ -305,7 +306,7 @@ struct tick fib_retry(struct fib *f, struct tick now)
 				next = tick_earlier(next, e->trouble->retry_at);
 				break;
 			}
-			enqueue(f, e, false);
+			enqueue(f, e, &f->todo);
 			n++;
 		}
 	}
@@ -318,7 +319,7 @@ void fib_retry_all(struct fib *f)
 		while (!list_empty(&f->waiting[i])) {
 			struct fib_entry *e = container_of(f->waiting[i].next, struct fib_entry, queue);
 			e->fights = 0;
-			enqueue(f, e, false);
+			enqueue(f, e, &f->todo);
 		}
 	}
 }
@@ -341,12 +342,16 @@ static unsigned count_fights(const struct fib_entry *e, unsigned unit)
 	return e->fights < MOST ? e->fights + 1u : MOST;
 }
 
-/* Put back ahead of all that is new. */
 static void mend(struct fib *f, struct fib_entry *e, enum fib_harm harm)
 {
 	e->harm = harm & 3;
 	e->touched = f->round;
-	place(f, e, true);
+	place(f, e, &f->hurt);
+}
+
+void fib_mend(struct fib *f)
+{
+	list_prepend_all(&f->todo, &f->hurt);
 }
 
 /* By another program: ever later where that happens again and again. */
@@ -416,7 +421,7 @@ static enum fib_event foreign_event(struct fib *f, struct fib_entry *e, const st
 		if (!e->trouble || !e->trouble->foreign)
 			return FIB_NOTHING;
 		drop_trouble(f, e);
-		place(f, e, true);
+		place(f, e, &f->hurt);
 		return FIB_FOREIGN_WENT;
 	}
 	if (!e->want || (e->have && !(how & FIB_REPLACED))) /* beside ours: an appended one comes second */
@@ -565,6 +570,7 @@ static void judge(struct fib *f, struct fib_entry *e)
 
 bool fib_compare_judge(struct fib *f, unsigned budget)
 {
+	fib_mend(f);
 	if (f->judge_at && f->judge_mask != f->table.mask)
 		f->judge_at = 0; /* the table grew: all are in other places, and what was judged is so again */
 	f->judge_mask = f->table.mask;

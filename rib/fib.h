@@ -48,7 +48,7 @@ struct fib_entry {
 	struct fib_trouble *trouble;      /* owned; NULL: none */
 };
 
-enum { FIB_RETRY_MS = 1000, FIB_RETRY_MAX_MS = 60000, FIB_WAITS = 7, FIB_FIGHTS = 8, FIB_FOUGHT_UNIT_MS = 100, FIB_PEACE_MS = 1500 };
+enum { FIB_RETRY_MS = 1000, FIB_RETRY_MAX_MS = 60000, FIB_WAITS = 7, FIB_FIGHTS = 4, FIB_FOUGHT_UNIT_MS = 100, FIB_PEACE_MS = 2000 };
 
 /* One comparison with the kernel. */
 struct fib_findings {
@@ -62,6 +62,7 @@ struct fib_findings {
 struct fib {
 	struct hash_table table;
 	struct list todo, waiting[FIB_WAITS]; /* each of waiting in the order of retry_at */
+	struct list hurt;                     /* what others took or bent: also to do, from fib_mend() on */
 	struct nhset_table *nhsets;
 	struct route_mark mark;
 	bool held;
@@ -104,6 +105,9 @@ void fib_retry_all(struct fib *f);
 enum fib_how { FIB_ADDED = 0, FIB_DELETED = 1, FIB_REPLACED = 2 /* what was there */, FIB_BY_KERNEL = 4 /* itself */ };
 enum fib_event { FIB_NOTHING, FIB_OURS_TAKEN, FIB_OURS_BENT, FIB_OURS_STRAY, FIB_FOREIGN_CAME, FIB_FOREIGN_WENT };
 enum fib_event fib_event(struct fib *f, const struct route *r, unsigned how, struct tick now);
+/* Lets the repair of what events told of begin, ahead of all that is new. Whoever hears the events does so when they pause:
+ * a program that removes all (`ip route flush`) looks again when it is through, and would never come to an end. */
+void fib_mend(struct fib *f);
 
 /* Compare with the kernel: begin, found for each route of our table in the dump, judge until it is true. What changes or
  * is in flight meanwhile is left out. Begin again where a dump did not come to its end. Differences join the queue. */

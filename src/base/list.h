@@ -39,9 +39,16 @@ static inline void list_append(struct list *head, struct list *n)
 	head->prev = n;
 }
 
-static inline void list_prepend(struct list *head, struct list *n)
+/* All of from comes before all of head; from is empty then. */
+static inline void list_prepend_all(struct list *head, struct list *from)
 {
-	list_append(head->next, n);
+	if (list_empty(from))
+		return;
+	from->prev->next = head->next;
+	head->next->prev = from->prev;
+	head->next = from->next;
+	from->next->prev = head;
+	list_init(from);
 }
 
 static inline void list_remove(struct list *n)

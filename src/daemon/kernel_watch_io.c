@@ -25,6 +25,8 @@ enum {
 	HOST_DELAY_MS = 200,
 	HOST_EVERY_S = 60,    /* for what no event told */
 	BURST_QUIET_MS = 500, /* without a further one, a burst of changes is over */
+	MEND_QUIET_MS = 50,   /* and the repair begins */
+	MEND_LATEST_MS = 700, /* or so long after the first that was not repaired */
 	LINKS = 64,           /* the ones that are not pods' */
 };
 
@@ -41,7 +43,8 @@ struct kernel_watch {
 	struct netlink_socket *socket;
 	bool broken; /* until it is mended */
 	ev_io io;
-	ev_timer pods, pods_every, facts, burst_end;
+	ev_timer pods, pods_every, facts, burst_end, mend;
+	struct tick mend_from;
 	struct burst burst;
 	uint64_t overruns;
 	struct {
@@ -179,6 +182,26 @@ static void on_burst_end(struct ev_loop *loop, ev_timer *t, int revents)
 	memset(&w->burst, 0, sizeof w->burst);
 }
 
+static void on_mend(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct kernel_watch *w = t->data;
+	(void)revents;
+	ev_timer_stop(loop, t);
+	fib_mend(w->fib);
+}
+
+/* The repair waits for a pause. */
+static void plan_mend(struct kernel_watch *w, struct tick now)
+{
+	if (!ev_is_active(&w->mend)) {
+		w->mend_from = now;
+	} else if (tick_since_ms(w->mend_from, now) > MEND_LATEST_MS) {
+		fib_mend(w->fib);
+		w->mend_from = now;
+	}
+	ev_timer_again(w->daemon->loop, &w->mend);
+}
+
 /* Somebody takes it away each time we put it back. */
 static void tell_of_fight(struct kernel_watch *w, const struct route *r, uint32_t port)
 {
@@ -205,8 +228,11 @@ static void on_route_event(struct kernel_watch *w, const struct nlmsghdr *h)
 		plan_pods(w);
 	unsigned how = (deleted ? FIB_DELETED : FIB_ADDED) | (h->nlmsg_flags & NLM_F_REPLACE ? FIB_REPLACED : 0u) |
 		       (h->nlmsg_pid ? 0u : FIB_BY_KERNEL);
-	enum fib_event what = fib_event(w->fib, &r, how, clock_now());
+	struct tick now = clock_now();
+	enum fib_event what = fib_event(w->fib, &r, how, now);
 	tell(w, what, &r, h->nlmsg_pid);
+	if (what != FIB_NOTHING)
+		plan_mend(w, now);
 	if (what == FIB_OURS_TAKEN || what == FIB_OURS_BENT)
 		tell_of_fight(w, &r, h->nlmsg_pid);
 }
@@ -317,7 +343,8 @@ int kernel_watch_new(struct kernel_watch **out, struct daemon *d, struct fib *f,
 	ev_timer_init(&w->pods_every, on_host_every, HOST_EVERY_S, HOST_EVERY_S);
 	ev_init(&w->facts, on_facts);
 	ev_init(&w->burst_end, on_burst_end);
-	w->io.data = w->pods.data = w->pods_every.data = w->facts.data = w->burst_end.data = w;
+	ev_timer_init(&w->mend, on_mend, 0., MEND_QUIET_MS / 1000.);
+	w->io.data = w->pods.data = w->pods_every.data = w->facts.data = w->burst_end.data = w->mend.data = w;
 	int error = open_socket(w, own);
 	if (error) {
 		kernel_watch_free(w);
@@ -350,7 +377,7 @@ void kernel_watch_free(struct kernel_watch *w)
 		return;
 	ev_io_stop(w->daemon->loop, &w->io);
 	netlink_socket_close(w->socket);
-	ev_timer *timers[] = {&w->pods, &w->pods_every, &w->facts, &w->burst_end};
+	ev_timer *timers[] = {&w->pods, &w->pods_every, &w->facts, &w->burst_end, &w->mend};
 	for (size_t i = 0; i < sizeof timers / sizeof *timers; i++)
 		ev_timer_stop(w->daemon->loop, timers[i]);
 	free(w);

@@ -86,6 +86,7 @@ static void expect(unsigned i, enum fib_op op, int error)
 {
 	struct fib_intent in;
 	struct prefix p = prefix_of(i);
+	fib_mend(&fib);
 	ck_assert(fib_next(&fib, &in));
 	ck_assert(prefix_eq(&in.route.prefix, &p));
 	ck_assert_int_eq(in.op, op);
@@ -95,6 +96,7 @@ static void expect(unsigned i, enum fib_op op, int error)
 static void expect_nothing(void)
 {
 	struct fib_intent in;
+	fib_mend(&fib);
 	ck_assert(!fib_next(&fib, &in));
 }
 
