@@ -204,7 +204,7 @@ static void check_ttl(const struct check *k, const struct placed_peer *p)
 static void check_transport(const struct check *k, const struct placed_peer *p)
 {
 	const struct conf_peer *c = p->peer;
-	if (c->interface && c->device)
+	if (c->interface && conf_tree_given(p->tree, "device"))
 		peer_error(k, p, "device", "not for a peer that is known by its interface, which says it already");
 	if (addr_is_zero(&c->source))
 		return;
@@ -363,6 +363,14 @@ static void check_node(const struct check *k)
 				       "one of them is inside pods.cidrs: a pod could get it");
 }
 
+static void check_kernel(const struct check *k)
+{
+	const struct conf_tree *table = conf_tree_given(conf_tree_find(k->root, "kernel"), "table");
+	if (table && k->conf->kernel.vrf)
+		conf_error_add(k->errors, table->key_at, "kernel.table",
+			       "not beside vrf: a VRF has a table of its own, and that is where the routes go");
+}
+
 static void check_peers(const struct check *k)
 {
 	const struct conf *c = k->conf;
@@ -391,6 +399,7 @@ void conf_check(const struct conf *c, const struct conf_tree *root, struct conf_
 	struct check k = {.conf = c, .root = root, .errors = errors};
 	find_guarded(&k);
 	check_node(&k);
+	check_kernel(&k);
 	check_peers(&k);
 	conf_check_policies(c, root, errors);
 	conf_check_external(c, root, errors);

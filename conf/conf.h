@@ -50,7 +50,7 @@ struct conf_peer {
 	char *password;      /* what the file says, for TCP-MD5; NULL: none, or read from text in memory */
 	uint8_t ttl_security, multihop; /* hops; 0: not set. Never both */
 	struct addr source;             /* our end; zero: whatever the routes say */
-	char *device;                   /* that the sessions go over, also a VRF; NULL: any */
+	char *device;                   /* that the sessions go over, also a VRF; default: kernel.vrf; NULL: any */
 	uint16_t tcp_mss;               /* 0: the kernel's */
 	char *import_policy, *export_policy; /* the names where CONF_POLICY_NAMED; else NULL */
 	unsigned line; /* where it stands in the file, for messages */
@@ -177,6 +177,7 @@ struct conf {
 	struct {
 		bool install;
 		uint32_t table;           /* "main" is 254 */
+		char *vrf;                /* whose table it is instead; NULL: none */
 		uint32_t metric;
 		uint8_t protocol;
 		uint16_t multipath;

@@ -233,9 +233,13 @@ static void fill_derived(struct conf *c, const struct conf_tree *root, const cha
 		snprintf(socket, sizeof socket, "%s/control", c->run_dir);
 		c->control_socket = conf_copy(socket);
 	}
-	for (size_t i = 0; i < c->peer_count; i++)
-		if (!c->peers[i].name)
-			c->peers[i].name = conf_copy(conf_peer_place(&c->peers[i], place));
+	for (size_t i = 0; i < c->peer_count; i++) {
+		struct conf_peer *p = &c->peers[i];
+		if (!p->name)
+			p->name = conf_copy(conf_peer_place(p, place));
+		if (!p->device && c->kernel.vrf)
+			p->device = conf_copy(c->kernel.vrf);
+	}
 }
 
 static struct conf *conf_from_tree(struct conf_tree *root, const char *hostname, conf_secrets_fn *read_secrets,
@@ -312,6 +316,7 @@ void conf_free(struct conf *c)
 	free(c->node.addresses);
 	free(c->pods.cidrs.at);
 	free(c->pods.cluster_cidrs.at);
+	free(c->kernel.vrf);
 	free(c->control_socket);
 	free(c->run_dir);
 	free(c->state_dir);

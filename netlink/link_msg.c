@@ -92,6 +92,16 @@ size_t netlink_link_up(void *buf, size_t cap, uint32_t seq, uint32_t ifindex, co
 	return netlink_message_end(&b);
 }
 
+size_t netlink_link_enslave(void *buf, size_t cap, uint32_t seq, uint32_t ifindex, uint32_t master)
+{
+	struct ifinfomsg *info;
+	struct netlink_builder b = start(buf, cap, RTM_NEWLINK, 0, seq, &info);
+	if (info)
+		info->ifi_index = (int)ifindex;
+	netlink_put_u32(&b, IFLA_MASTER, master);
+	return netlink_message_end(&b);
+}
+
 size_t netlink_link_delete(void *buf, size_t cap, uint32_t seq, uint32_t ifindex)
 {
 	struct ifinfomsg *info;
@@ -101,10 +111,21 @@ size_t netlink_link_delete(void *buf, size_t cap, uint32_t seq, uint32_t ifindex
 	return netlink_message_end(&b);
 }
 
+static void decode_info(const struct nlattr *info, struct netlink_link *out)
+{
+	const struct nlattr *at[IFLA_INFO_DATA + 1], *data[IFLA_VRF_TABLE + 1];
+	netlink_attrs_of(mnl_attr_get_payload(info), mnl_attr_get_payload_len(info), at, IFLA_INFO_DATA);
+	netlink_get_text(at[IFLA_INFO_KIND], out->kind, sizeof out->kind);
+	if (strcmp(out->kind, "vrf") != 0 || !at[IFLA_INFO_DATA])
+		return;
+	netlink_attrs_of(mnl_attr_get_payload(at[IFLA_INFO_DATA]), mnl_attr_get_payload_len(at[IFLA_INFO_DATA]), data, IFLA_VRF_TABLE);
+	netlink_get_u32(data[IFLA_VRF_TABLE], &out->vrf_table);
+}
+
 int netlink_link_decode(const struct nlmsghdr *h, struct netlink_link *out, bool *deleted)
 {
 	const struct ifinfomsg *info = netlink_message_body(h, sizeof *info);
-	const struct nlattr *at[IFLA_IFALIAS + 1], *of_kind[IFLA_INFO_KIND + 1];
+	const struct nlattr *at[IFLA_IFALIAS + 1];
 	if (!info || (h->nlmsg_type != RTM_NEWLINK && h->nlmsg_type != RTM_DELLINK))
 		return ERR_CORRUPT;
 	netlink_attrs(h, sizeof *info, at, IFLA_IFALIAS);
@@ -117,10 +138,8 @@ int netlink_link_decode(const struct nlmsghdr *h, struct netlink_link *out, bool
 	netlink_get_text(at[IFLA_IFALIAS], out->alias, sizeof out->alias);
 	if (at[IFLA_ADDRESS] && mnl_attr_get_payload_len(at[IFLA_ADDRESS]) == LINK_MAC_LEN)
 		memcpy(out->mac, mnl_attr_get_payload(at[IFLA_ADDRESS]), LINK_MAC_LEN);
-	if (at[IFLA_LINKINFO]) {
-		netlink_attrs_of(mnl_attr_get_payload(at[IFLA_LINKINFO]), mnl_attr_get_payload_len(at[IFLA_LINKINFO]),
-				 of_kind, IFLA_INFO_KIND);
-		netlink_get_text(of_kind[IFLA_INFO_KIND], out->kind, sizeof out->kind);
-	}
+	netlink_get_u32(at[IFLA_MASTER], &out->master);
+	if (at[IFLA_LINKINFO])
+		decode_info(at[IFLA_LINKINFO], out);
 	return out->ifindex ? 0 : ERR_CORRUPT;
 }

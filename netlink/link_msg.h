@@ -19,6 +19,8 @@ struct netlink_link {
 	char alias[LINK_ALIAS_MAX];  /* "" : none */
 	char kind[LINK_KIND_MAX];    /* "veth", "dummy", ...; "" for hardware */
 	uint8_t mac[LINK_MAC_LEN];   /* zero where the device has no Ethernet address */
+	uint32_t master;             /* the bridge, bond or VRF that it belongs to; 0: none */
+	uint32_t vrf_table;          /* of a VRF; 0: it is none */
 };
 
 struct netlink_veth {
@@ -36,6 +38,8 @@ size_t netlink_link_dump_request(void *buf, size_t cap, uint32_t seq);
 size_t netlink_link_add_veth(void *buf, size_t cap, uint32_t seq, const struct netlink_veth *v);
 /* Sets IFF_UP, and the alias where it is not NULL. */
 size_t netlink_link_up(void *buf, size_t cap, uint32_t seq, uint32_t ifindex, const char *alias);
+/* Puts the device into a bridge, bond or VRF. */
+size_t netlink_link_enslave(void *buf, size_t cap, uint32_t seq, uint32_t ifindex, uint32_t master);
 size_t netlink_link_delete(void *buf, size_t cap, uint32_t seq, uint32_t ifindex);
 /* RTM_NEWLINK or RTM_DELLINK. ERR_CORRUPT or 0. */
 int netlink_link_decode(const struct nlmsghdr *h, struct netlink_link *out, bool *deleted);

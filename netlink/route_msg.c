@@ -331,7 +331,8 @@ size_t netlink_route_get_request(void *buf, size_t cap, uint32_t seq, const stru
 
 size_t netlink_route_match_request(void *buf, size_t cap, uint32_t seq, const struct addr *dst, uint32_t ifindex)
 {
-	return ask(buf, cap, seq, dst, ifindex, RTM_F_FIB_MATCH);
+	/* for IPv4 the kernel says "main" of every table unless asked for it, and for IPv6 it takes no such flag */
+	return ask(buf, cap, seq, dst, ifindex, RTM_F_FIB_MATCH | (addr_is_v4(dst) ? (unsigned)RTM_F_LOOKUP_TABLE : 0u));
 }
 
 bool netlink_route_is_local(const struct nlmsghdr *h)

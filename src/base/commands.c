@@ -19,6 +19,7 @@ const struct command commands[] = {
 			   {"uptime", "Up"},
 			   {"phase", "Phase"},
 			   {"listen", "Listening"},
+			   {"vrf", "VRF"},
 			   {"pod_cidrs", "Pod CIDRs"},
 			   {"peers", "Peers"},
 			   {"prefixes", "Prefixes"},

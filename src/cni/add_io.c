@@ -22,6 +22,7 @@ struct add {
 	struct ipam_store *store;
 	struct netlink_socket *host, *pod;
 	int netns;
+	uint32_t vrf;        /* 0: none */
 	struct ipam_lease lease;
 	bool leased;         /* it is ours to give back */
 	bool address_used;   /* it may have been on the wire: it must rest */
@@ -54,6 +55,8 @@ static int open_store(struct add *a, struct cni_error *e)
 	int err = cni_wishes_parse(a->r, &a->wishes, e);
 	if (!err)
 		err = cni_settings_read(a->r, &a->settings, e);
+	if (!err)
+		err = cni_vrf_find(a->host, &a->settings, &a->vrf, e);
 	return err ? err : cni_store_open(a->r, true, &a->store, e);
 }
 
@@ -220,7 +223,9 @@ static int raise_ends(struct add *a, struct cni_error *e)
 	bool found;
 	cni_alias(a->r->network, a->r->container, a->r->ifname, alias);
 	sysctl_settle_pod_link(a->host_end.name); /* where /proc/sys is read-only, underlayd says so */
-	int err = cni_link_up(a->host, &a->host_end, alias, e);
+	int err = a->vrf ? cni_vrf_enter(a->host, &a->host_end, a->vrf, e) : 0;
+	if (!err)
+		err = cni_link_up(a->host, &a->host_end, alias, e);
 	if (!err)
 		err = cni_link_up(a->pod, &a->pod_end, NULL, e);
 	if (!err)

@@ -18,6 +18,7 @@ struct check {
 	struct netlink_socket *host, *pod;
 	struct ipam_lease lease;
 	struct cni_prev prev;
+	uint32_t vrf; /* 0: none */
 	struct netlink_link host_end, pod_end;
 };
 
@@ -36,7 +37,9 @@ static int open_all(struct check *c, struct cni_error *e)
 	if (!err)
 		err = cni_netns_socket(fd, &c->pod);
 	close(fd);
-	return err ? cni_fail(e, CNI_KERNEL, "cannot open a netlink socket: %s", err_text(err)) : 0;
+	if (err)
+		return cni_fail(e, CNI_KERNEL, "cannot open a netlink socket: %s", err_text(err));
+	return cni_vrf_find(c->host, &c->settings, &c->vrf, e);
 }
 
 static int check_lease(struct check *c, struct cni_error *e)
@@ -110,6 +113,8 @@ static int check_host_link(struct check *c, struct cni_error *e)
 		return cni_fail(e, CNI_NOT_AS_MADE, "the host's end %s is gone", c->lease.host_ifname);
 	if (!(c->host_end.flags & IFF_UP))
 		return cni_fail(e, CNI_NOT_AS_MADE, "the host's end %s is down", c->host_end.name);
+	if (c->vrf && c->host_end.master != c->vrf)
+		return cni_fail(e, CNI_NOT_AS_MADE, "the host's end %s is not in the VRF %s", c->host_end.name, c->settings.vrf);
 	return 0;
 }
 

@@ -59,6 +59,32 @@ int cni_link_find(struct netlink_socket *s, const char *name, struct netlink_lin
 	return 0;
 }
 
+int cni_vrf_find(struct netlink_socket *host, struct cni_settings *settings, uint32_t *ifindex, struct cni_error *e)
+{
+	struct netlink_link l;
+	bool found;
+	*ifindex = 0;
+	if (!settings->vrf[0])
+		return 0;
+	int err = cni_link_find(host, settings->vrf, &l, &found, e);
+	if (err)
+		return err;
+	if (!found || !l.vrf_table) {
+		cni_fail(e, CNI_TRY_AGAIN, "the VRF %s, which pods are to be in, is not there (yet)", settings->vrf);
+		return cni_fail_details(e, "it is underlayd's kernel.vrf; see: underlayc show status");
+	}
+	settings->table = l.vrf_table;
+	*ifindex = l.ifindex;
+	return 0;
+}
+
+int cni_vrf_enter(struct netlink_socket *host, const struct netlink_link *l, uint32_t vrf, struct cni_error *e)
+{
+	union message m;
+	size_t len = netlink_link_enslave(&m, sizeof m, 0, l->ifindex, vrf);
+	return run(host, &m, len, e, "put into its VRF", l->name) ? e->code : 0;
+}
+
 static bool is_ours(const struct netlink_link *l, const char *container, const char *ifname)
 {
 	uint8_t mac[CNI_MAC_LEN];

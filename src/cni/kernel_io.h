@@ -12,10 +12,16 @@
 #include "src/base/addr.h"
 #include "src/cni/error.h"
 #include "src/cni/names.h"
+#include "src/cni/settings.h"
 
 /* *found is false where there is no such device. */
 int cni_link_find(struct netlink_socket *s, const char *name, struct netlink_link *out, bool *found,
 		  struct cni_error *e);
+/* Finds the VRF that pods are in, and takes its table into the settings. *ifindex is 0 where they are in none; CNI_TRY_AGAIN
+ * where it is not there. */
+int cni_vrf_find(struct netlink_socket *host, struct cni_settings *settings, uint32_t *ifindex, struct cni_error *e);
+/* Puts the device, which is down, into the VRF. */
+int cni_vrf_enter(struct netlink_socket *host, const struct netlink_link *l, uint32_t vrf, struct cni_error *e);
 /* The host's end of this container's interface: a veth with one of its names that carries its alias, or
  * its address where the alias was not set yet. Where there is none, out->name is a free name for it. */
 int cni_host_link_find(struct netlink_socket *host, const char *container, const char *ifname,

@@ -42,6 +42,18 @@ static int take_cidrs(const char *what, struct json_object *o, struct cni_settin
 	return 0;
 }
 
+static int take_vrf(const char *what, struct json_object *o, struct cni_settings *out, struct cni_error *e)
+{
+	struct json_object *v;
+	if (!json_object_object_get_ex(o, "vrf", &v))
+		return 0;
+	const char *name = json_object_is_type(v, json_type_string) ? json_object_get_string(v) : "";
+	if (!*name || strlen(name) >= sizeof out->vrf)
+		return cni_fail(e, CNI_TRY_AGAIN, "%s: vrf: expected an interface's name", what);
+	strcpy(out->vrf, name);
+	return 0;
+}
+
 static int take_members(const char *what, struct json_object *o, struct cni_settings *out, struct cni_error *e)
 {
 	int64_t version = 0, mtu = 0, delay = 60, table = 254, protocol = 171;
@@ -65,7 +77,8 @@ static int take_members(const char *what, struct json_object *o, struct cni_sett
 	out->table = (uint32_t)table;
 	out->protocol = (uint8_t)protocol;
 	out->reuse_delay_ms = delay * 1000;
-	return take_cidrs(what, o, out, e);
+	int err = take_vrf(what, o, out, e);
+	return err ? err : take_cidrs(what, o, out, e);
 }
 
 int cni_settings_parse(const char *what, const char *text, size_t len, struct cni_settings *out, struct cni_error *e)

@@ -1,6 +1,7 @@
 #include "src/base/clock_io.h"
 #include "src/base/err.h"
 #include "src/cni/edge_io.h"
+#include "src/cni/kernel_io.h"
 #include "src/cni/verbs_io.h"
 
 /* An owner that cannot be: no container's name has a space. */
@@ -21,11 +22,25 @@ static int try_address(const struct cni_request *r, const struct cni_settings *s
 	return err ? cni_no_address(r, settings, err, &shortage, e) : 0;
 }
 
+static int look_for_vrf(struct cni_settings *settings, struct cni_error *e)
+{
+	struct netlink_socket *s;
+	uint32_t ifindex;
+	int err = netlink_socket_open(&s, 0);
+	if (err)
+		return cni_fail(e, CNI_KERNEL, "cannot open a netlink socket: %s", err_text(err));
+	err = cni_vrf_find(s, settings, &ifindex, e);
+	netlink_socket_close(s);
+	return err;
+}
+
 int cni_status(const struct cni_request *r, struct cni_error *e)
 {
 	struct cni_settings settings;
 	struct ipam_store *store = NULL;
 	int err = cni_settings_read(r, &settings, e);
+	if (!err && settings.vrf[0])
+		err = look_for_vrf(&settings, e);
 	if (!err)
 		err = cni_store_open(r, true, &store, e);
 	if (!err)

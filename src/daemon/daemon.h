@@ -24,6 +24,7 @@ struct next_hops;
 struct control_server;
 struct external;
 struct host_watch;
+struct kernel_home;
 struct listener;
 struct peer;
 struct range;
@@ -49,8 +50,9 @@ struct daemon {
 	uint64_t group_bits;           /* update group numbers in use */
 	struct rib_import_context imports;
 	struct policies policies;      /* what the operator wrote */
-	struct fib_writer *fib;        /* NULL with kernel.install false */
-	struct next_hops *next_hops;   /* the same */
+	struct kernel_home *home;      /* of our routes, where it is a VRF; NULL: a table that does not come and go */
+	struct fib_writer *fib;        /* NULL with kernel.install false, and while the VRF is missing */
+	struct next_hops *next_hops;   /* NULL with kernel.install false */
 	struct external *external;     /* routes of others that we tell */
 	struct listener *listener;
 	struct router_adverts *router_adverts;

@@ -18,6 +18,7 @@
 #include "src/daemon/external_io.h"
 #include "src/daemon/fib_io.h"
 #include "src/daemon/host_io.h"
+#include "src/daemon/kernel_home_io.h"
 #include "src/daemon/limits_io.h"
 #include "src/daemon/listen_io.h"
 #include "src/daemon/nexthop_io.h"
@@ -176,7 +177,8 @@ static void end_restart(struct daemon *d)
 		struct peer *p = container_of(n, struct peer, node);
 		p->session.restarting = p->session.kept_routes = false;
 	}
-	fib_writer_release(d->fib);
+	if (d->fib)
+		fib_writer_release(d->fib);
 }
 
 static void on_second(struct ev_loop *loop, ev_timer *w, int revents)
@@ -300,29 +302,13 @@ static void start_tables(struct daemon *d)
 	d->local = rib_source_new(d->rib, &(struct rib_source){.kind = RIB_SOURCE_LOCAL});
 }
 
-static int start_kernel(struct daemon *d)
-{
-	struct route_mark mark = apply_route_mark(d->conf);
-	if (!d->conf->kernel.install)
-		return 0;
-	d->fib = fib_writer_new(d, &mark);
-	d->next_hops = d->fib ? next_hops_new(d) : NULL;
-	if (!d->next_hops)
-		return -1;
-	d->restarting = fib_writer_adopted(d->fib) > 0;
-	d->restart_deadline_at = tick_after(d->started_at, DAEMON_RESTART_WAIT_MS);
-	if (!d->restarting)
-		fib_writer_release(d->fib);
-	return 0;
-}
-
 int daemon_start(struct daemon *d)
 {
 	struct conf *first = d->conf;
 	if (make_dirs(first->run_dir) || make_dirs(first->state_dir) || take_lock(d))
 		return -1;
 	start_tables(d);
-	if (start_kernel(d))
+	if (kernel_home_start(d))
 		return -1;
 	d->external = external_new(d, first->state_dir, first->kernel.protocol);
 	watch(d);
@@ -349,7 +335,7 @@ void daemon_stop(struct daemon *d)
 	control_free(d->control);
 	host_watch_free(d->host);
 	listener_free(d->listener);
-	fib_writer_free(d->fib); /* before the peers: what they take along no longer reaches the kernel */
+	kernel_home_stop(d); /* before the peers: what they take along no longer reaches the kernel */
 	list_each(n, tmp, &d->peers)
 		peer_free(container_of(n, struct peer, node), 0);
 	list_each(n, tmp, &d->ranges)
@@ -378,12 +364,17 @@ static bool same_text(const char *a, const char *b)
 	return strcmp(a, b) == 0;
 }
 
+static bool same_vrf(const char *a, const char *b)
+{
+	return a && b ? same_text(a, b) : a == b;
+}
+
 /* Settings that only a new start can change: the running ones stay, and the log says so. */
 static bool needs_restart(const struct conf *a, const struct conf *b)
 {
 	return !same_text(a->control_socket, b->control_socket) || !same_text(a->run_dir, b->run_dir) ||
 	       !same_text(a->state_dir, b->state_dir) || a->kernel.install != b->kernel.install ||
-	       a->kernel.table != b->kernel.table || a->kernel.metric != b->kernel.metric ||
+	       a->kernel.table != b->kernel.table || !same_vrf(a->kernel.vrf, b->kernel.vrf) || a->kernel.metric != b->kernel.metric ||
 	       a->kernel.protocol != b->kernel.protocol || a->kernel.multipath != b->kernel.multipath;
 }
 

@@ -308,12 +308,8 @@ void listener_update(struct listener *l)
 		ev_timer_again(l->daemon->loop, &l->retry);
 }
 
-/* Doors that are shut are tried again, and so are those of a device that went, or was made anew under its name. */
-static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
+void listener_devices_changed(struct listener *l)
 {
-	(void)loop;
-	struct listener *l = w->data;
-	(void)revents;
 	list_each(n, tmp, &l->doors) {
 		struct door *o = container_of(n, struct door, node);
 		if (*o->device && !o->error && if_nametoindex(o->device) != o->ifindex)
@@ -322,6 +318,13 @@ static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 			open_door(o);
 	}
 	listener_update(l);
+}
+
+static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	listener_devices_changed(w->data);
 }
 
 static void forget(struct listener *l, struct transport *t, const struct prefix *from, const char *subject)

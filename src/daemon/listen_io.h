@@ -17,6 +17,9 @@ struct listener *listener_new(struct daemon *d);
 void listener_free(struct listener *l); /* NULL is fine */
 /* Peers came, or their transport options: brings the socket in line with them. */
 void listener_update(struct listener *l);
+/* Doors that are shut are tried again, and so are those of a device that went, or was made anew under its name. It does so by
+ * itself every few seconds. */
+void listener_devices_changed(struct listener *l);
 /* A peer or a range goes: its password is taken off the socket. */
 void listener_forget(struct listener *l, struct peer *p);
 void listener_forget_range(struct listener *l, struct range *r);

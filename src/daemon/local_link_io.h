@@ -9,7 +9,7 @@ struct local_link {
 	struct addr v4, v6, link_local;   /* zero: none. v6 is a global one */
 };
 
-/* The index of device where it has the address local, else 0. */
+/* The interface with the address local that is device, or in the VRF that device is; 0: none. */
 uint32_t local_link_on(const char *device, const struct addr *local);
 /* The interface ifindex, where it is not 0; else the one that has the address local. */
 void local_link_of(const struct addr *local, uint32_t ifindex, struct local_link *out);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <ev.h>
+#include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/fib_io.h"
+#include "src/daemon/kernel_home_io.h"
 
 enum {
 	REVIEW_BUDGET = 20000,
@@ -62,8 +64,8 @@ static bool stands_alone(const struct daemon *d, const struct prefix *p)
 
 static bool is_ours(const struct daemon *d, const struct route *r)
 {
-	const struct route_mark *mark = &fib_writer_fib(d->fib)->mark;
-	return r->mark.protocol == mark->protocol && r->mark.table == mark->table;
+	const struct route_mark *mark = d->fib ? &fib_writer_fib(d->fib)->mark : NULL;
+	return mark && r->mark.protocol == mark->protocol && r->mark.table == mark->table;
 }
 
 static enum nexthop_state state_of(const struct daemon *d, const struct match *m)
@@ -86,6 +88,11 @@ static enum nexthop_state state_of(const struct daemon *d, const struct match *m
 		return r->mark.metric == fib_writer_fib(d->fib)->mark.metric && stands_alone(d, &r->prefix) ? NEXTHOP_RECURSIVE
 													    : NEXTHOP_OWN_ROUTE;
 	return gateway ? NEXTHOP_GATEWAY : NEXTHOP_DIRECT;
+}
+
+static bool in_vrf(const struct nexthop *nh)
+{
+	return nh->ifindex && !addr_is_link_local(&nh->addr);
 }
 
 /* That there is no route is an answer of the kernel's; these tell that it was not asked, or not heard. */
@@ -119,7 +126,10 @@ static void resolve(void *arg, const struct nexthop *nh, struct nexthop_answer *
 {
 	struct next_hops *n = arg;
 	struct match m = {.found = false};
-	out->state = query(n, nh, &m) ? state_of(n->daemon, &m) : NEXTHOP_NOT_ASKED;
+	bool answered = query(n, nh, &m);
+	if (in_vrf(nh) && m.route.mark.table == RT_TABLE_MAIN) /* what the VRF does not know, the kernel looks up there */
+		m.found = false;
+	out->state = answered ? state_of(n->daemon, &m) : NEXTHOP_NOT_ASKED;
 	out->via_count = 0;
 	for (unsigned i = 0; m.found && i < m.route.nexthop_count; i++)
 		if (!m.route.nexthops[i].down)
@@ -148,6 +158,8 @@ uint32_t next_hops_vrf(struct next_hops *n, const char *device)
 {
 	struct netlink_link l = {.ifindex = 0};
 	uint64_t buf[64];
+	if (n && kernel_home_vrf(n->daemon))
+		return kernel_home_vrf(n->daemon);
 	if (!n || !*device || !netlink_link_get_by_name(buf, sizeof buf, 0, device) || netlink_query(n->socket, buf, on_link, &l))
 		return 0;
 	return strcmp(l.kind, "vrf") == 0 ? l.ifindex : 0;

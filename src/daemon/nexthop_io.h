@@ -24,7 +24,7 @@ void next_hops_own_changed(struct next_hops *n);
 
 /* Is the address on a link of ours (ifindex: on this one, or in this VRF; 0: any)? n NULL: not known, false. */
 bool next_hops_on_link(struct next_hops *n, const struct addr *a, uint32_t ifindex);
-/* The index of a device that is a VRF; 0: it is none. */
+/* The VRF that a session over device is in, by its index: kernel.vrf, or the device itself where it is one; 0: in none. */
 uint32_t next_hops_vrf(struct next_hops *n, const char *device);
 
 /* Some of the work; true: more is left that could be done now. */

@@ -796,6 +796,20 @@ void peers_link_changed(struct daemon *d, uint32_t ifindex, const char *name, bo
 	}
 }
 
+void peers_device_gone(struct daemon *d, const char *device, const char *why)
+{
+	list_each(n, tmp, &d->peers) {
+		struct peer *p = container_of(n, struct peer, node);
+		enum bgp_slot slot = bgp_session_slot(&p->session);
+		if (strcmp(p->transport.device, device) != 0)
+			continue;
+		helper_give_up(p);
+		if (slot != BGP_SLOTS)
+			lost(p, slot, why);
+		set_timer(p);
+	}
+}
+
 void peer_send(struct peer *p, struct block *b)
 {
 	enum bgp_slot slot = bgp_session_slot(&p->session);

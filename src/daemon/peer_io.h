@@ -125,6 +125,8 @@ void peer_moved(struct peer *p, const struct addr *address, const char *why);
 /* A link went down or came up: an external peer on it is gone at once (its routes go over the others), and who waits to
  * be tried again is tried now. */
 void peers_link_changed(struct daemon *d, uint32_t ifindex, const char *name, bool up);
+/* A device that sessions are tied to is no more: they are over, for the reason why. */
+void peers_device_gone(struct daemon *d, const char *device, const char *why);
 
 /* A connection from the peer's address was accepted; takes fd over. */
 void peer_accept(struct peer *p, int fd);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "ipam/store_io.h"
+#include "netlink/addr_msg.h"
 #include "netlink/link_msg.h"
 #include "netlink/route_msg.h"
 #include "netlink/socket_io.h"
@@ -20,6 +21,8 @@
 #include "src/base/err.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/fib_io.h"
+#include "src/daemon/kernel_home_io.h"
 
 /* --- reading the leases
  *
@@ -184,7 +187,8 @@ const char *pods_link_state(const struct ipam_lease *l)
 }
 
 struct repair {
-	const struct daemon *daemon;
+	const struct route_mark *mark;
+	uint32_t vrf; /* that pods are in; 0: in none */
 	struct netlink_socket *socket;
 	unsigned repaired;
 };
@@ -193,10 +197,22 @@ static bool add_route(struct repair *r, const struct addr *a, uint32_t ifindex)
 {
 	uint64_t buf[NETLINK_ROUTE_MESSAGE_MAX / 8];
 	struct route route = {.prefix = prefix_make(a, 128),
-			      .mark = {.table = r->daemon->conf->kernel.table, .protocol = r->daemon->conf->kernel.protocol},
+			      .mark = {.table = r->mark->table, .protocol = r->mark->protocol},
 			      .nexthop_count = 1,
 			      .nexthops = {{.ifindex = ifindex, .weight = 1}}};
 	return netlink_route_encode(buf, sizeof buf, NETLINK_ROUTE_ADD, 1, &route) && netlink_request(r->socket, buf, NULL, 0) == 0;
+}
+
+/* A link that is put into a VRF is taken down and up for it, and loses its routes and neighbours. */
+static void put_into_vrf(struct repair *r, const struct netlink_link *link, const struct ipam_lease *l)
+{
+	uint64_t buf[NETLINK_LINK_MESSAGE_MAX / 8];
+	if (!r->vrf || link->master == r->vrf || !netlink_link_enslave(buf, sizeof buf, 1, link->ifindex, r->vrf) ||
+	    netlink_request(r->socket, buf, NULL, 0))
+		return;
+	for (unsigned i = 0; i < l->addr_count; i++)
+		if (netlink_neigh_set(buf, sizeof buf, 1, link->ifindex, &l->addrs[i], l->mac))
+			netlink_request(r->socket, buf, NULL, 0);
 }
 
 /* Adding is refused where the route stands, which is as it should be. A link that is down cannot have one. */
@@ -206,6 +222,7 @@ static int repair_lease(void *arg, const struct ipam_lease *l)
 	struct netlink_link link;
 	if (!find_link(r->socket, l->host_ifname, &link) || !(link.flags & IFF_UP))
 		return 0;
+	put_into_vrf(r, &link, l);
 	for (unsigned i = 0; i < l->addr_count; i++)
 		r->repaired += add_route(r, &l->addrs[i], link.ifindex);
 	return 0;
@@ -213,7 +230,10 @@ static int repair_lease(void *arg, const struct ipam_lease *l)
 
 void pods_repair(struct daemon *d)
 {
-	struct repair r = {.daemon = d};
+	struct repair r = {.vrf = kernel_home_vrf(d)};
+	if (!d->fib) /* there is no table for them now */
+		return;
+	r.mark = &fib_writer_fib(d->fib)->mark;
 	if (netlink_socket_open(&r.socket, 0))
 		return;
 	pods_each(d, repair_lease, &r);

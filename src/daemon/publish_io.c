@@ -11,6 +11,7 @@
 #include "src/base/file_io.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/kernel_home_io.h"
 #include "src/daemon/route_ask_io.h"
 
 static void on_link(void *arg, const struct nlmsghdr *h, int error, const char *text)
@@ -22,25 +23,26 @@ static void on_link(void *arg, const struct nlmsghdr *h, int error, const char *
 }
 
 /* The MTU of the link towards dst; 0 where there is none. */
-static uint32_t mtu_towards(struct netlink_socket *s, const struct addr *dst)
+static uint32_t mtu_towards(struct netlink_socket *s, const struct addr *dst, uint32_t vrf)
 {
 	uint64_t buf[64];
 	struct netlink_link link = {0};
-	uint32_t ifindex = route_link_towards(s, dst, 0);
+	uint32_t ifindex = route_link_towards(s, dst, vrf);
 	if (!ifindex || !netlink_link_get_by_index(buf, sizeof buf, 1, ifindex) || netlink_query(s, buf, on_link, &link))
 		return 0;
 	return link.mtu;
 }
 
 /* Pods get the full MTU of the uplinks, the smallest where they differ. */
-static uint32_t uplink_mtu(const struct conf *c)
+static uint32_t uplink_mtu(const struct daemon *d)
 {
+	const struct conf *c = d->conf;
 	struct netlink_socket *s;
 	uint32_t mtu = 0;
 	if (netlink_socket_open(&s, 0))
 		return 0;
 	for (size_t i = 0; i < c->peer_count; i++) {
-		uint32_t m = mtu_towards(s, &c->peers[i].address);
+		uint32_t m = mtu_towards(s, &c->peers[i].address, kernel_home_vrf(d));
 		if (m && (!mtu || m < mtu))
 			mtu = m;
 	}
@@ -60,7 +62,10 @@ static struct json_object *facts(const struct daemon *d)
 	json_object_object_add(o, "cidrs", cidrs);
 	json_object_object_add(o, "mtu", json_object_new_int64(d->pod_mtu));
 	json_object_object_add(o, "reuse_delay_s", json_object_new_int64(c->pods.reuse_delay_s));
-	json_object_object_add(o, "table", json_object_new_int64(c->kernel.table));
+	if (c->kernel.vrf) /* whose table the plugin asks for itself */
+		json_object_object_add(o, "vrf", json_object_new_string(c->kernel.vrf));
+	else
+		json_object_object_add(o, "table", json_object_new_int64(c->kernel.table));
 	json_object_object_add(o, "protocol", json_object_new_int(c->kernel.protocol));
 	return o;
 }
@@ -81,7 +86,7 @@ int publish_plugin_facts(struct daemon *d)
 	enum { AGAIN_MS = 5000 };
 	static struct log_limit limit;
 	char path[512], *text;
-	uint32_t mtu = uplink_mtu(d->conf);
+	uint32_t mtu = uplink_mtu(d);
 	if (mtu) /* a link that is away for a moment changes nothing */
 		d->pod_mtu = mtu;
 	struct json_object *o = facts(d);

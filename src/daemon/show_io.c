@@ -19,6 +19,7 @@
 #include "src/daemon/external_command_io.h"
 #include "src/daemon/fib_io.h"
 #include "src/daemon/host_io.h"
+#include "src/daemon/kernel_home_io.h"
 #include "src/daemon/listen_io.h"
 #include "src/daemon/peer_command_io.h"
 #include "src/daemon/peer_io.h"
@@ -100,6 +101,8 @@ static void put_warnings(const struct daemon *d, struct json_object *row, int le
 	if (listener_failed(d->listener))
 		json_object_array_add(w, json_object_new_string(listener_text(d->listener)));
 	host_watch_each(d->host, add_host_warning, w);
+	if (kernel_home_waits(d))
+		add_warning(w, kernel_home_text(d));
 	if (tick_is_set(d->publish_again_at))
 		add_warning(w, "plugin.json cannot be written (the log says why): new pods get the settings of before");
 	if (d->fib && fib_writer_failed(d->fib)) {
@@ -128,7 +131,7 @@ static void put_counts(const struct daemon *d, struct json_object *row)
 	put_number(row, "prefixes", rib_prefix_count(d->rib));
 	put_number(row, "paths", rib_path_count(d->rib));
 	if (!d->fib) {
-		put(row, "kernel", "not installing (kernel.install: false)");
+		put(row, "kernel", kernel_home_missing(d));
 		return;
 	}
 	const struct fib *f = fib_writer_fib(d->fib);
@@ -170,6 +173,8 @@ static struct json_object *show_status(struct show *s)
 	put(row, "uptime", duration(tick_since_ms(d->started_at, clock_now()), text, sizeof text));
 	put(row, "phase", d->restarting ? "restarting: routes of before are kept until the peers have told theirs" : "running");
 	put(row, "listen", listener_text(d->listener));
+	if (d->home)
+		put(row, "vrf", kernel_home_text(d));
 	struct json_object *cidrs = put_list(row, "pod_cidrs");
 	for (size_t i = 0; i < d->conf->pods.cidrs.count; i++)
 		json_object_array_add(cidrs, json_object_new_string(prefix_format(&d->conf->pods.cidrs.at[i], prefix)));

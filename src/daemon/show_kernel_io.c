@@ -10,12 +10,13 @@
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/fib_io.h"
+#include "src/daemon/kernel_home_io.h"
 #include "src/daemon/show_row.h"
 
 enum { TEXT = 512 };
 
-static const char no_kernel[] = "this daemon installs no routes";
-static const char no_kernel_hint[] = "kernel.install is false";
+static const char no_kernel[] = "this daemon installs no routes: %s";
+static const char no_kernel_hint[] = "kernel.install and kernel.vrf of the configuration say whether it is to, and where";
 
 const char *next_hops_text(const struct nhset *s, char *buf, size_t cap)
 {
@@ -124,7 +125,7 @@ struct json_object *show_kernel(struct show *s)
 	struct fib_report report;
 	char text[NETLINK_PROTOCOL_TEXT_MAX];
 	if (!s->daemon->fib)
-		return fail(s, no_kernel_hint, "%s", no_kernel);
+		return fail(s, no_kernel_hint, no_kernel, kernel_home_missing(s->daemon));
 	if (s->at++)
 		return NULL;
 	const struct fib *f = fib_writer_fib(s->daemon->fib);
@@ -178,7 +179,7 @@ struct json_object *show_kernel_differences(struct show *s)
 {
 	enum { LOOKS_A_TURN = 20000 };
 	if (!s->daemon->fib)
-		return fail(s, no_kernel_hint, "%s", no_kernel);
+		return fail(s, no_kernel_hint, no_kernel, kernel_home_missing(s->daemon));
 	if (s->at == UINT64_MAX)
 		return NULL;
 	const struct fib_entry *e = fib_next_difference(fib_writer_fib(s->daemon->fib), &s->at, LOOKS_A_TURN);
@@ -247,7 +248,7 @@ struct json_object *resync_kernel(struct show *s)
 	struct fib_writer *w = s->daemon->fib;
 	struct fib_report report;
 	if (!w)
-		return fail(s, no_kernel_hint, "%s", no_kernel);
+		return fail(s, no_kernel_hint, no_kernel, kernel_home_missing(s->daemon));
 	if (s->at == UINT64_MAX)
 		return NULL;
 	if (!s->list)

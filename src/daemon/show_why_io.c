@@ -10,6 +10,7 @@
 #include "src/daemon/daemon.h"
 #include "src/daemon/export_why.h"
 #include "src/daemon/fib_io.h"
+#include "src/daemon/kernel_home_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/pods_io.h"
 #include "src/daemon/show_kernel_io.h"
@@ -94,7 +95,7 @@ static void put_kernel(const struct daemon *d, const struct prefix *p, struct js
 	char hops[SENTENCE], state[SENTENCE], text[2 * SENTENCE + 8];
 	const struct fib_entry *f = d->fib ? fib_find(fib_writer_fib(d->fib), p) : NULL;
 	if (!f) {
-		put(row, "kernel", d->fib ? "nothing" : "not installing (kernel.install: false)");
+		put(row, "kernel", d->fib ? "nothing" : kernel_home_missing(d));
 		return;
 	}
 	next_hops_text(f->have, hops, sizeof hops);

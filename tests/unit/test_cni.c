@@ -331,6 +331,8 @@ START_TEST(settings_are_read_or_explained)
 		{"{\"version\":1,\"cidrs\":[\"10.0.0.0/24\"],\"mtu\":70000}", "mtu"},
 		{"{\"version\":1,\"cidrs\":[\"10.0.0.0/24\"],\"table\":\"main\"}", "table"},
 		{"{\"version\":1,\"cidrs\":[\"10.0.0.0/24\"],\"reuse_delay_s\":-1}", "reuse_delay_s"},
+		{"{\"version\":1,\"cidrs\":[\"10.0.0.0/24\"],\"vrf\":7}", "vrf"},
+		{"{\"version\":1,\"cidrs\":[\"10.0.0.0/24\"],\"vrf\":\"sixteen-letters-\"}", "vrf"},
 	};
 	struct cni_settings s;
 	struct cni_error e;
@@ -339,16 +341,17 @@ START_TEST(settings_are_read_or_explained)
 		ck_assert_msg(strstr(e.msg, bad[i].words) && e.msg[0] == 'F', "%s", e.msg);
 	}
 	const char *text = "{\"version\":1,\"cidrs\":[\"10.244.7.0/24\",\"fd00::/64\"],\"mtu\":1450,\"reuse_delay_s\":5,"
-			   "\"table\":100000,\"protocol\":200,\"later\":{}}";
+			   "\"table\":100000,\"protocol\":200,\"vrf\":\"red\",\"later\":{}}";
 	ck_assert_int_eq(cni_settings_parse("F", text, strlen(text), &s, &e), 0);
 	ck_assert_uint_eq(s.cidr_count, 2);
 	ck_assert_uint_eq(s.mtu, 1450);
 	ck_assert_uint_eq(s.table, 100000);
 	ck_assert_uint_eq(s.protocol, 200);
 	ck_assert_int_eq(s.reuse_delay_ms, 5000);
+	ck_assert_str_eq(s.vrf, "red");
 	text = "{\"version\":1,\"cidrs\":[\"10.244.7.0/24\"]}";
 	ck_assert_int_eq(cni_settings_parse("F", text, strlen(text), &s, &e), 0);
-	ck_assert(s.mtu == 0 && s.table == 254 && s.protocol == 171 && s.reuse_delay_ms == 60000);
+	ck_assert(s.mtu == 0 && s.table == 254 && !s.vrf[0] && s.protocol == 171 && s.reuse_delay_ms == 60000);
 }
 END_TEST
 

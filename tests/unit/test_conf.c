@@ -345,6 +345,10 @@ static const struct bad bads[] = {
      {{1, 17, "kernel.table", "main or a table number"},
       {1, 34, "kernel.protocol", "5 to 255"},
       {1, 50, "kernel.multipath", "a number from 1 to 64"}}},
+    {"kernel: {vrf: red, table: 100}\n", {{1, 20, "kernel.table", "not beside vrf: a VRF has a table of its own"}}},
+    {"kernel: {vrf: \"a b\"}\n", {{1, 15, "kernel.vrf", "an interface's name such as red"}}},
+    {NODE "kernel: {vrf: red}\npeers: [{address: 10.0.0.2, asn: 6}, {address: 10.0.0.2, asn: 6, device: red, name: b}]\n",
+     {{4, 48, "peers[1].address", "10.0.0.2%red is also the address of peers[0]"}}},
     {"control: {socket: run/x}\n", {{1, 19, "control.socket", "found \"run/x\", expected an absolute path"}}},
     {"control: {socket: "
      "/12345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567}\n",
@@ -883,6 +887,20 @@ START_TEST(peers_are_compared_by_their_settings)
 }
 END_TEST
 
+START_TEST(a_vrf_is_everybodys_device)
+{
+	struct conf *c = load(NODE "kernel: {vrf: red}\n"
+				   "peers: [{address: 10.0.0.2, asn: 6}, {interface: eth0, asn: 6}, {address: 10.0.0.3, asn: 6, device: eth1}]\n");
+	ck_assert_str_eq(c->kernel.vrf, "red");
+	ck_assert_str_eq(c->peers[0].device, "red");
+	ck_assert_str_eq(c->peers[0].name, "10.0.0.2");
+	ck_assert_str_eq(c->peers[1].device, "red");
+	ck_assert_str_eq(c->peers[1].name, "eth0");
+	ck_assert_str_eq(c->peers[2].device, "eth1");
+	conf_free(c);
+}
+END_TEST
+
 /* --- the rows --- */
 
 static char *read_text(const char *name)
@@ -1001,5 +1019,6 @@ int main(void)
 	tcase_add_test(rows, supported_keys_are_in_the_manual);
 	tcase_add_test(rows, documented_examples_load);
 	tcase_add_test(rows, rows_are_sound);
+	tcase_add_test(rows, a_vrf_is_everybodys_device);
 	return run_suite(s);
 }

@@ -222,12 +222,48 @@ START_TEST(requests_carry_their_filters)
 	netlink_attrs(&m.h, sizeof *rt, at, RTA_MAX);
 	ck_assert(netlink_get_addr(at[RTA_DST], AF_INET, &back));
 	ck_assert(addr_eq(&a, &back));
-	ck_assert_uint_eq(rt->rtm_flags, RTM_F_FIB_MATCH);
+	ck_assert_uint_eq(rt->rtm_flags, RTM_F_FIB_MATCH | RTM_F_LOOKUP_TABLE);
 	ck_assert(netlink_get_u32(at[RTA_OIF], &table) && table == 7);
+	a = ip("fd00::1");
+	ck_assert_uint_gt(netlink_route_match_request(&m, sizeof m, 1, &a, 0), 0);
+	ck_assert_uint_eq(rt->rtm_flags, RTM_F_FIB_MATCH); /* for IPv6 the kernel refuses the other */
 }
 END_TEST
 
 /* --- links, addresses, neighbours */
+
+/* As the kernel describes a device of this kind, with its table, and one that belongs to it. */
+static struct netlink_link read_link(const char *kind, uint32_t table, uint32_t master)
+{
+	union buffer m;
+	struct netlink_link l;
+	struct ifinfomsg *info;
+	bool deleted;
+	void *body;
+	struct netlink_builder b = netlink_message_start(&m, sizeof m, RTM_NEWLINK, 0, 0, sizeof *info, &body);
+	info = body;
+	info->ifi_index = 5;
+	if (master)
+		netlink_put_u32(&b, IFLA_MASTER, master);
+	struct nlattr *linkinfo = netlink_nest_open(&b, IFLA_LINKINFO);
+	netlink_put(&b, IFLA_INFO_KIND, kind, strlen(kind));
+	struct nlattr *data = netlink_nest_open(&b, IFLA_INFO_DATA);
+	netlink_put_u32(&b, IFLA_VRF_TABLE, table);
+	netlink_nest_close(&b, data);
+	netlink_nest_close(&b, linkinfo);
+	ck_assert_uint_gt(netlink_message_end(&b), 0);
+	ck_assert_int_eq(netlink_link_decode(&m.h, &l, &deleted), 0);
+	ck_assert(!deleted && l.ifindex == 5);
+	return l;
+}
+
+START_TEST(a_vrf_tells_its_table)
+{
+	ck_assert_uint_eq(read_link("vrf", 100, 0).vrf_table, 100);
+	ck_assert_uint_eq(read_link("vlan", 100, 0).vrf_table, 0); /* there the number is something else */
+	ck_assert_uint_eq(read_link("veth", 0, 12).master, 12);
+}
+END_TEST
 
 START_TEST(a_veth_is_one_message)
 {
@@ -473,6 +509,7 @@ int main(void)
 	tcase_add_test(t, routes_we_do_not_model_are_told_apart);
 	tcase_add_test(t, a_mapped_ipv6_route_is_not_the_ipv4_default);
 	tcase_add_test(t, requests_carry_their_filters);
+	tcase_add_test(t, a_vrf_tells_its_table);
 	tcase_add_test(t, a_veth_is_one_message);
 	tcase_add_test(t, addresses_and_neighbours_go_round);
 	tcase_add_test(t, hostile_bytes_are_only_read);
