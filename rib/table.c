@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "rib/decision.h"
+#include "rib/marks.h"
 #include "src/base/hash.h"
 #include "src/base/hash_index.h"
 #include "src/base/live.h"
 
-enum { LENGTHS = 129, V4_KEY = 4, KEY_ALIGN = 8, SOURCE_MASK = (1 << RIB_SOURCE_BITS) - 1 };
+enum { LENGTHS = 129, V4_KEY = 4, KEY_ALIGN = 4, SOURCE_MASK = (1 << RIB_SOURCE_BITS) - 1 };
 
-_Static_assert(sizeof(struct rib_path) <= 20 && offsetof(struct rib_entry, key) + V4_KEY <= 48,
+_Static_assert(sizeof(struct rib_path) <= 20 && offsetof(struct rib_entry, key) + V4_KEY <= 40,
 	       "the table's memory is mostly these");
 
 struct pool rib_source_store;
@@ -22,6 +23,7 @@ struct rib {
 	size_t prefixes, paths;
 	size_t by_length[2][LENGTHS]; /* live prefixes by family and length, for the longest match */
 	struct list reading, idle; /* cursors with something to read, and without */
+	struct list marks;         /* struct rib_marks.node */
 	uint32_t swept;            /* the next entry of rib_sweep(), where or before the slowest cursor stands; 0: it passed all */
 	struct rib_path **scratch;
 	size_t scratch_cap;
@@ -139,6 +141,7 @@ struct rib *rib_new(unsigned multipath)
 	hash_index_init(&r->index, r, hash_of_entry, link_of_entry);
 	list_init(&r->reading);
 	list_init(&r->idle);
+	list_init(&r->marks);
 	r->multipath = multipath;
 	return r;
 }
@@ -195,6 +198,8 @@ static void free_entry(struct rib *r, uint32_t at)
 {
 	struct rib_entry *e = entry(r, at);
 	hash_index_remove(&r->index, at);
+	list_each(n, tmp, &r->marks)
+		rib_marks_put(container_of(n, struct rib_marks, node), at, false);
 	unlink_journal(r, e);
 	e->flags = 0; /* it may still be looked at by its position */
 	pool_give(&r->entries, at);
@@ -738,10 +743,13 @@ size_t rib_path_count(const struct rib *r)
 	return r->paths;
 }
 
-void rib_clear_sent(struct rib *r, uint64_t bits)
+uint32_t rib_entry_position(const struct rib *r, const struct rib_entry *e)
 {
-	struct rib_entry *e;
-	for (uint32_t at = rib_entry_after(r, 0); bits && at <= rib_entry_limit(r); at = rib_entry_after(r, at))
-		if ((e = pool_look(&r->entries, at)) != NULL && e->flags & RIB_ENTRY_LISTED)
-			e->sent &= ~bits;
+	return entry(r, e->older)->newer;
+}
+
+void rib_marks_open(struct rib *r, struct rib_marks *m)
+{
+	*m = (struct rib_marks){0};
+	list_append(&r->marks, &m->node);
 }

@@ -100,9 +100,8 @@ enum rib_entry_flag {
 	RIB_ENTRY_V4 = 64,
 };
 
-/* 48 bytes for IPv4, 56 or 64 for IPv6. */
+/* 40 bytes for IPv4, 44 or 52 for IPv6. */
 struct rib_entry {
-	uint64_t sent;        /* bit per update group: it was told of this prefix */
 	uint32_t hash_next, older, newer;
 	uint16_t path_count;
 	uint8_t flags;
@@ -172,8 +171,8 @@ const struct rib_path *rib_best(const struct rib_entry *e);
 /* A walk over the paths of e, the best one first: rib_path_first(), then rib_path_next() of each; NULL at the end. */
 struct rib_path *rib_path_first(struct rib_entry *e);
 struct rib_path *rib_path_next(const struct rib *r, const struct rib_path *p);
-/* Takes these bits off every entry, tombstones too: their group is gone. */
-void rib_clear_sent(struct rib *r, uint64_t bits);
+/* Of an entry that a cursor gave, for rib_entry_at() and rib/marks.h. */
+uint32_t rib_entry_position(const struct rib *r, const struct rib_entry *e);
 
 struct rib_cursor {
 	struct list node;

@@ -32,6 +32,7 @@ struct batch {
 	struct daemon *daemon;
 	struct group *group;
 	struct peer *only;        /* NULL: all members */
+	uint32_t at;              /* position of the RIB's entry at hand */
 	struct item items[BATCH_ITEMS];
 	size_t count, attr_bytes; /* as if each item had an UPDATE of its own */
 	struct block *block;      /* being filled */

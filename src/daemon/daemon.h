@@ -47,7 +47,6 @@ struct daemon {
 	uint32_t refilter_at;          /* where the imports' walk over the table stands, refilter_io.h; 0: none is under way */
 	bool sweeping;                 /* somewhere is what a refresh has left over */
 	bool told_too_much;            /* a group is above its max-advertised */
-	uint64_t group_bits;           /* update group numbers in use */
 	struct rib_import_context imports;
 	struct policies policies;      /* what the operator wrote */
 	struct kernel_home *home;      /* of our routes, where it is a VRF; NULL: a table that does not come and go */

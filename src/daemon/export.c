@@ -12,7 +12,6 @@
 enum {
 	BATCH_ATTRS = 256 * 1024,    /* a batch ends with so many bytes of attributes */
 	PENDING_MAX = 256 * 1024,    /* bytes a peer may have waiting; beyond, it is a laggard */
-	GROUP_BITS = 64,
 };
 
 /* --- groups */
@@ -62,13 +61,6 @@ static bool same_words(const struct group *g, const struct bgp_export *words, co
 	return same;
 }
 
-static uint64_t take_bit(struct daemon *d)
-{
-	uint64_t free_bits = ~d->group_bits, bit = free_bits & (~free_bits + 1);
-	d->group_bits |= bit;
-	return bit;
-}
-
 static struct group *group_for(struct daemon *d, const struct bgp_export *words, const struct peer *p,
 			       const bool *families, bool extended)
 {
@@ -88,7 +80,7 @@ static struct group *group_for(struct daemon *d, const struct bgp_export *words,
 	g->keeps_back = bgp_otc_keeps_back(p->role);
 	g->policy = p->export;
 	g->rules = p->export_rules;
-	g->bit = take_bit(d);
+	rib_marks_open(d->rib, &g->told);
 	if (is_alone(p))
 		set_alone(g, p);
 	list_init(&g->members);
@@ -99,8 +91,7 @@ static struct group *group_for(struct daemon *d, const struct bgp_export *words,
 
 static void group_free(struct daemon *d, struct group *g)
 {
-	rib_clear_sent(d->rib, g->bit); /* the bit must be clean for its next owner */
-	d->group_bits &= ~g->bit;
+	rib_marks_close(&g->told);
 	if (g->alone)
 		rib_read_further(d->rib, false);
 	list_remove(&g->node);
@@ -187,21 +178,13 @@ void export_leave(struct peer *p)
 
 /* --- from the journal to a batch */
 
-static void mark_sent(struct group *g, struct rib_entry *e, bool sent)
-{
-	bool was = e->sent & g->bit;
-	e->sent = sent ? e->sent | g->bit : e->sent & ~g->bit;
-	if (g->bit && was != sent)
-		g->advertised = sent ? g->advertised + 1 : g->advertised - 1;
-}
-
 /* Members share the group's bit. A laggard cannot trust it to be off, since the members may have cleared it
  * while the laggard was behind; but what it was never sent before, nobody needs to take back. */
-static bool must_withdraw(const struct batch *b, const struct rib_entry *e)
+static bool must_withdraw(const struct batch *b)
 {
 	if (b->only)
 		return !b->only->news.rib;
-	return !b->group->bit || e->sent & b->group->bit;
+	return rib_marks_have(&b->group->told, b->at);
 }
 
 /* The group's rules for a path of e; fills in what they make of it. */
@@ -253,10 +236,10 @@ static void take_item(struct batch *b)
 }
 
 /* Nothing of e is told any more. Laggards do not look at the bit, so with no members it is nobody's. */
-static void forget_sent(const struct batch *b, struct rib_entry *e)
+static void forget_told(const struct batch *b)
 {
 	if (!b->only || list_empty(&b->group->members))
-		mark_sent(b->group, e, false);
+		rib_marks_put(&b->group->told, b->at, false);
 }
 
 static void add_best(struct batch *b, struct rib_entry *e)
@@ -268,14 +251,14 @@ static void add_best(struct batch *b, struct rib_entry *e)
 		return; /* only its further next hops changed */
 	if (accepted && make_item(b, e, best, i)) {
 		take_item(b);
-		mark_sent(b->group, e, true);
+		rib_marks_put(&b->group->told, b->at, true);
 		return;
 	}
-	if (must_withdraw(b, e)) {
+	if (must_withdraw(b)) {
 		*i = (struct item){.prefix = rib_entry_prefix(e)};
 		take_item(b);
 	}
-	forget_sent(b, e);
+	forget_told(b);
 }
 
 /* The best ones, each in its place. */
@@ -283,7 +266,7 @@ static void add_several(struct batch *b, struct rib_entry *e, uint8_t places)
 {
 	struct group *g = b->group;
 	const struct rib_path *p;
-	bool may_have = must_withdraw(b, e);
+	bool may_have = must_withdraw(b);
 	uint32_t used = 0;
 	rib_ranking_start(&b->ranking, b->daemon->rib, e);
 	while (used < places && (p = rib_ranking_next(&b->ranking)) != NULL) {
@@ -299,9 +282,9 @@ static void add_several(struct batch *b, struct rib_entry *e, uint8_t places)
 		take_item(b);
 	}
 	if (used)
-		mark_sent(g, e, true);
+		rib_marks_put(&g->told, b->at, true);
 	else
-		forget_sent(b, e);
+		forget_told(b);
 }
 
 static void add_entry(struct batch *b, struct rib_entry *e)
@@ -310,6 +293,7 @@ static void add_entry(struct batch *b, struct rib_entry *e)
 	enum bgp_family family = bgp_family_of_prefix(&prefix);
 	if (!b->group->families[family])
 		return;
+	b->at = rib_entry_position(b->daemon->rib, e);
 	if (b->group->paths[family])
 		add_several(b, e, b->group->paths[family]);
 	else
@@ -336,7 +320,7 @@ static void run(struct daemon *d, struct group *g, struct peer *only)
 	for (unsigned n = 0; n < BATCH && b.count < BATCH && b.attr_bytes < BATCH_ATTRS && (e = next_change(g, only)); n++)
 		add_entry(&b, e);
 	batch_encode(&b);
-	d->told_too_much |= g->max_advertised && g->advertised > g->max_advertised;
+	d->told_too_much |= g->max_advertised && g->told.count > g->max_advertised;
 }
 
 static void send_end_of_rib(struct peer *p)
@@ -420,7 +404,8 @@ bool export_work(struct daemon *d)
 
 bool export_told(const struct peer *p, const struct rib_entry *e)
 {
-	return p->group && e->sent & p->group->bit && rib_path_source(&e->path) != p->source;
+	return p->group && rib_marks_have(&p->group->told, rib_entry_position(p->daemon->rib, e)) &&
+	       rib_path_source(&e->path) != p->source;
 }
 
 /* How many of the peer's own best routes the group's rules let out. */
@@ -429,7 +414,7 @@ static size_t own_let_out(const struct group *g, const struct peer *p)
 	size_t n = 0;
 	for (uint32_t at = 1; p->source && p->source->best && at <= rib_entry_limit(p->daemon->rib); at++) {
 		const struct rib_entry *e = rib_entry_at(p->daemon->rib, at);
-		n += e && rib_path_source(&e->path) == p->source && e->sent & g->bit;
+		n += e && rib_path_source(&e->path) == p->source && rib_marks_have(&g->told, at);
 	}
 	return n;
 }
@@ -442,5 +427,5 @@ size_t export_advertised(const struct peer *p)
 	/* the group's count holds the peer's own best routes, which it is not told */
 	bool own = !g->alone && g->policy == RIB_EXPORT_ALL && g->to != RIB_TO_INTERNAL && p->source;
 	size_t mine = own ? p->source->best : !g->alone && g->policy == RIB_EXPORT_WRITTEN ? own_let_out(g, p) : 0;
-	return g->advertised > mine ? g->advertised - mine : 0;
+	return g->told.count > mine ? g->told.count - mine : 0;
 }

@@ -3,7 +3,7 @@
  * of its own, so it costs the others nothing and itself no memory; when it has caught up it joins again. A new
  * member begins as a laggard at the head of the journal, which is the whole table.
  *
- * Adj-RIB-Out is a bit per group in each RIB entry: "some member was told". RFC 4271 section 9.2.
+ * Adj-RIB-Out is a set of RIB entries per group, a bit for each: "some member was told". RFC 4271 section 9.2.
  *
  * A peer that gets several paths to a prefix (RFC 7911) is a group of its own, since which they are depends on what it
  * brought itself. The identifiers are places: 1 is the best path, 2 the next one. So the bit is enough: what a
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "bgp/attr.h"
+#include "rib/marks.h"
 #include "rib/policy.h"
 #include "rib/table.h"
 #include "src/base/list.h"
@@ -34,8 +35,7 @@ struct group {
 	const struct peer *alone;      /* the only one in it; NULL: whoever gets the same words */
 	uint8_t paths[BGP_FAMILIES];   /* how many to a prefix, with identifiers; 0: one, without */
 	struct rib_cursor cursor;      /* open while there are members */
-	uint64_t bit;                  /* in rib_entry.sent; 0: all taken, then withdrawals are always sent */
-	size_t advertised;             /* entries with the bit */
+	struct rib_marks told;         /* Adj-RIB-Out: the entries that some member was told of */
 };
 
 void export_join(struct peer *p);  /* it is Established */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rib/decision.h"
+#include "rib/marks.h"
 #include "rib/nhset.h"
 #include "rib/policy.h"
 #include "rib/table.h"
@@ -608,6 +609,40 @@ START_TEST(export_policies)
 }
 END_TEST
 
+/* Adj-RIB-Out of a group: what goes is in no set any more, so that the next one in its place is not either. */
+START_TEST(entries_that_go_leave_every_set)
+{
+	enum { SETS = 100 };
+	static struct rib_marks sets[SETS];
+	struct rib_source *s = rib_source_new(rib, &(struct rib_source){.kind = RIB_SOURCE_BGP, .router_id = 1});
+	struct bgp_attrs *a = make_attrs(&(struct how){.next_hop = "10.0.0.1", .first_as = 64512, .as_count = 1});
+	struct prefix p = prefix_make_v4(0x0a000000, 8);
+	for (unsigned i = 0; i < SETS; i++)
+		rib_marks_open(rib, &sets[i]);
+	rib_announce(rib, s, &p, a, now);
+	uint32_t at = rib_entry_position(rib, rib_find(rib, &p));
+	ck_assert_ptr_eq(rib_entry_at(rib, at), rib_find(rib, &p));
+	for (unsigned i = 0; i < SETS; i += 2) {
+		rib_marks_put(&sets[i], at, true);
+		rib_marks_put(&sets[i], at, true);
+	}
+	for (unsigned i = 0; i < SETS; i++)
+		ck_assert_uint_eq(sets[i].count, i % 2 == 0);
+	rib_withdraw(rib, s, &p);
+	ck_assert(rib_marks_have(&sets[0], at)); /* until everyone has read that it went */
+	rib_sweep(rib);
+	rib_announce(rib, s, &p, a, now);
+	ck_assert_uint_eq(rib_entry_position(rib, rib_find(rib, &p)), at);
+	for (unsigned i = 0; i < SETS; i++) {
+		ck_assert(!rib_marks_have(&sets[i], at) && sets[i].count == 0);
+		rib_marks_close(&sets[i]);
+	}
+	rib_withdraw(rib, s, &p);
+	bgp_attrs_unref(a);
+	rib_source_free(s);
+}
+END_TEST
+
 START_TEST(next_hop_sets_are_shared)
 {
 	struct nhset_table t;
@@ -680,6 +715,7 @@ int main(void)
 	tcase_add_test(t, export_policies);
 	tcase_add_test(t, what_a_peer_may_have_discarded);
 	tcase_add_test(t, discarded_routes_are_blackholes);
+	tcase_add_test(t, entries_that_go_leave_every_set);
 	tcase_add_test(t, next_hop_sets_are_shared);
 	tcase_add_test(t, next_hop_sets_know_weight_and_link);
 	suite_add_tcase(s, t);
