@@ -190,6 +190,18 @@ static size_t fill(struct fib_writer *w, uint8_t *buf, struct nlmsghdr **last)
 	return len;
 }
 
+/* While it is being written to the kernel does its work. */
+static int write_batch(struct fib_writer *w, const void *buf, size_t len)
+{
+	struct turns *turns = &w->daemon->turns;
+	uint64_t cpu_us = clock_cpu_us();
+	turns_mark(turns, TURN_KERNEL, clock_us());
+	int error = netlink_socket_send(w->requests, buf, len);
+	turns_mark(turns, TURN_WRITE, clock_us());
+	turns_leave_out(turns, clock_cpu_us() - cpu_us);
+	return error;
+}
+
 /* One batch to the kernel, whose answers are there when it is sent; true: more could follow at once. */
 static bool push(struct fib_writer *w)
 {
@@ -200,7 +212,7 @@ static bool push(struct fib_writer *w)
 	if (len == 0)
 		return false;
 	last->nlmsg_flags |= NLM_F_ACK;
-	int error = netlink_socket_send(w->requests, buf, len);
+	int error = write_batch(w, buf, len);
 	if (error == -EAGAIN || error == -ENOBUFS || error == -ENOMEM)
 		give_back(w, first, error);
 	else if (error)

@@ -146,7 +146,7 @@ static void put_turns(const struct turns *t, struct json_object *row)
 {
 	char text[TEXT], ago[32];
 	uint64_t since_ms = (clock_us() - t->longest_at_us) / 1000;
-	snprintf(text, sizeof text, "%.1f ms (%s) %s ago, at most %.1f ms of processor; %" PRIu64 " above %d ms",
+	snprintf(text, sizeof text, "%.1f ms (%s) %s ago, at most %.1f ms of own work; %" PRIu64 " above %d ms",
 		 (double)t->longest_us / 1000, turn_part_name(t->longest_part), duration((int64_t)since_ms, ago, sizeof ago),
 		 (double)t->busiest_us / 1000, t->long_ones, TURN_LONG_US / 1000);
 	put(row, "longest_turn", text);

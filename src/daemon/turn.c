@@ -15,6 +15,11 @@ void turns_mark(struct turns *t, enum turn_part part, uint64_t now_us)
 	t->mark_us = now_us;
 }
 
+void turns_leave_out(struct turns *t, uint64_t cpu_us)
+{
+	t->cpu_began_us += cpu_us;
+}
+
 static enum turn_part greatest(const uint64_t *us)
 {
 	enum turn_part part = 0;
@@ -43,10 +48,14 @@ void turns_end(struct turns *t, uint64_t now_us, uint64_t cpu_us)
 const char *turn_part_name(enum turn_part part)
 {
 	static const char *const names[TURN_PARTS] = {
-		[TURN_EVENTS] = "events",	    [TURN_LEAVING] = "routes of peers that left",
+		[TURN_EVENTS] = "events",
+		[TURN_LEAVING] = "routes of peers that left",
 		[TURN_REFILTER] = "new imports",
-		[TURN_REFRESHES] = "refreshes",	    [TURN_NEXT_HOPS] = "next hops",
-		[TURN_KERNEL] = "kernel routes",    [TURN_EXPORT] = "telling peers",
+		[TURN_REFRESHES] = "refreshes",
+		[TURN_NEXT_HOPS] = "next hops",
+		[TURN_KERNEL] = "routes for the kernel",
+		[TURN_WRITE] = "the kernel, changing routes",
+		[TURN_EXPORT] = "telling peers",
 		[TURN_SWEEP] = "freeing prefixes",
 	};
 	return names[part];

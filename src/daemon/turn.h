@@ -1,11 +1,12 @@
 /* How long the loop is busy between two waits, and with what: what comes meanwhile (keepalives, commands) waits so long. Pure;
- * times are microseconds of the monotonic clock. The processor's time beside it tells what the daemon did in it from what it waited
- * for: the kernel, which serves one writer of routes and links at a time, or its share of a busy machine.
+ * times are microseconds of the monotonic clock. The processor's time beside it is the daemon's own work, without its wait for a
+ * share of a busy machine and without what the kernel does about routes that are written: it lets one at a time in to change routes
+ * and links, and when its table of some 100 000 routes is due for another shape, one write takes it 100 ms.
  */
 #pragma once
 #include <stdint.h>
 
-enum turn_part { TURN_EVENTS, TURN_LEAVING, TURN_REFILTER, TURN_REFRESHES, TURN_NEXT_HOPS, TURN_KERNEL, TURN_EXPORT, TURN_SWEEP, TURN_PARTS };
+enum turn_part { TURN_EVENTS, TURN_LEAVING, TURN_REFILTER, TURN_REFRESHES, TURN_NEXT_HOPS, TURN_KERNEL, TURN_WRITE, TURN_EXPORT, TURN_SWEEP, TURN_PARTS };
 
 enum { TURN_LONG_US = 5000 };
 
@@ -13,13 +14,15 @@ struct turns {
 	uint64_t count, long_ones;         /* long: more than TURN_LONG_US */
 	uint64_t longest_us, longest_at_us;
 	enum turn_part longest_part;       /* what took most of the longest */
-	uint64_t busiest_us;               /* the most of the processor's time that one took */
+	uint64_t busiest_us;               /* the most of the processor's time that one took for our own work */
 	uint64_t began_us, mark_us, part_us[TURN_PARTS]; /* of the one that runs; began 0: none does */
-	uint64_t cpu_began_us;
+	uint64_t cpu_began_us; /* put off by what does not count */
 };
 
 void turns_begin(struct turns *t, uint64_t now_us, uint64_t cpu_us);
 /* What went by since the last mark (or the beginning) was for part. */
 void turns_mark(struct turns *t, enum turn_part part, uint64_t now_us);
+/* So much of the processor's time was not our own work. */
+void turns_leave_out(struct turns *t, uint64_t cpu_us);
 void turns_end(struct turns *t, uint64_t now_us, uint64_t cpu_us);
 const char *turn_part_name(enum turn_part part);

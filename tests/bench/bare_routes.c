@@ -3,6 +3,7 @@
  *
  *     added SECONDS
  *     deleted SECONDS
+ *     longest MS              one write, which the kernel works on without a pause
  *
  *     bare_routes -n ROUTES -g GATEWAY -d DEVICE [-o] [-b BYTES]
  *
@@ -32,9 +33,10 @@ static struct {
 	uint32_t device;
 	size_t routes, bytes;
 	bool object;
-} wish = {.bytes = 65536};
+} wish = {.bytes = 16384};
 
 static int fd;
+static double longest_s;
 
 static void fail(const char *what, int error)
 {
@@ -63,8 +65,10 @@ static void open_socket(void)
 static void write_messages(const void *at, size_t len)
 {
 	uint64_t answer[64];
+	double began = now_s();
 	if (send(fd, at, len, 0) != (ssize_t)len)
 		fail("send", errno);
+	longest_s = now_s() - began > longest_s ? now_s() - began : longest_s;
 	ssize_t n = recv(fd, answer, sizeof answer, 0);
 	const struct nlmsgerr *e = n < (ssize_t)sizeof(struct nlmsghdr) ? NULL : netlink_message_body((void *)answer, sizeof *e);
 	if (!e || e->error)
@@ -157,6 +161,7 @@ int main(int argc, char **argv)
 	printf("added %.4f\n", write_routes(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL));
 	fflush(stdout);
 	printf("deleted %.4f\n", write_routes(RTM_DELROUTE, 0));
+	printf("longest %.2f\n", longest_s * 1000);
 	if (wish.object)
 		change_object(RTM_DELNEXTHOP, 0);
 	return 0;

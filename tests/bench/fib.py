@@ -1,4 +1,5 @@
 """Routes into the kernel and out again, against a bare netlink writer; and what the loss of a next hop costs."""
+import json
 import statistics
 import subprocess
 
@@ -25,9 +26,17 @@ def bare(build, prefixes, v6, objects):
         spaces.delete()
 
 
+def turns(place, build):
+    """Of underlayd until now: its longest turn, and the most of own work in one."""
+    argv = [build / "underlayc", "-s", f"{place.dir}/run/control", "-j", "show", "status"]
+    status = json.loads(subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout)
+    status = status[0] if isinstance(status, list) else status
+    return status["longest_turn_us"] / 1000, status["busiest_turn_us"] / 1000
+
+
 def measure(kind, build, prefixes, v6=False):
-    """The same of a daemon, from the first UPDATE to the last route in the kernel, with its memory; None where it did not get
-    there."""
+    """The same of a daemon, from the first UPDATE to the last route in the kernel, with its memory and, in milliseconds, the longest
+    turn of its loop and the most of own work in one; None where it did not get there."""
     peers = peer_list(v6, 1)
     result = {}
     with bed(kind.name, [a for a, _ in peers]) as place:
@@ -40,6 +49,8 @@ def measure(kind, build, prefixes, v6=False):
             if event == "converged":
                 cpu, result["rss"], _ = place.usage()
                 result["cpu"] = cpu - result["before"]
+            if event in ("converged", "withdrawn") and kind is Underlay:
+                result["longest"], result["work"] = turns(place, build)
         argv = [build / "tests/bench/load", "-d", V6 if v6 else V4, "-n", prefixes, "-k", place.spaces.names[0]]
         return result if place.play(argv, on_event) else None
 
@@ -73,9 +84,14 @@ def verdict(got, way):
         "" if good else " (NOT MET)")
 
 
+def number(value, width, digits):
+    return f"{'-':>{width}}" if value is None else f"{value:{width}.{digits}f}"
+
+
 def run_writers(options):
     met = True
-    print(f"{'routes':20} {'writer':14} {'added':>8} {'k/s':>6} {'deleted':>8} {'k/s':>6} {'cpu s':>7} {'MiB':>7}  "
+    print(f"{'routes':18} {'writer':14} {'added':>8} {'k/s':>5} {'deleted':>8} {'k/s':>5} {'cpu s':>7} {'MiB':>7} {'longest':>8} "
+          f"{'work ms':>7}  "
           f"bar: {BARE_BAR} of the bare writer's speed, {BIRD_BAR} x BIRD's")
     for name, load in QUICK if options.quick else LOADS:
         if options.only not in name and options.only != "writers":
@@ -83,14 +99,15 @@ def run_writers(options):
         got = rounds_of(options, load)
         for writer, rounds in got.items():
             columns = [median(rounds, way) for way in WAYS]
-            words = " ".join(f"{s:8.2f} {load['prefixes'] / s / 1000:6.0f}" if s else f"{'-':>8} {'-':>6}" for s in columns)
+            words = " ".join(f"{s:8.2f} {load['prefixes'] / s / 1000:5.0f}" if s else f"{'-':>8} {'-':>5}" for s in columns)
             says = ""
             if writer == Underlay.name:
                 verdicts = [verdict(got, way) for way in WAYS]
                 met &= all(good for good, _ in verdicts)
                 says = "; ".join(text for _, text in verdicts)
-            print(f"{name:20} {writer:14} {words} {median(rounds, 'cpu') or 0:7.2f} {median(rounds, 'rss') or 0:7.1f}  {says}",
-                  flush=True)
+            rest = " ".join(number(median(rounds, key), width, digits) for key, width, digits in
+                            (("cpu", 7, 2), ("rss", 7, 1), ("longest", 8, 1), ("work", 7, 1)))
+            print(f"{name:18} {writer:14} {words} {rest}  {says}", flush=True)
     return met
 
 
