@@ -191,12 +191,14 @@ static int slice(struct audit *a)
 {
 	int64_t start = now_us(), took;
 	int error;
+	daemon_mark_turn(a->daemon, TURN_EVENTS);
 	do
 		error = step(a);
 	while (error == 1 && now_us() - start < SLICE_US);
 	took = now_us() - start;
 	a->busy_us += took;
 	a->longest_us = took > a->longest_us ? took : a->longest_us;
+	daemon_mark_turn(a->daemon, TURN_AUDIT);
 	return error;
 }
 

@@ -89,6 +89,9 @@ enum { DAEMON_RESTART_WAIT_MS = 60000, DAEMON_RESTART_QUIET_MS = 10000 };
 /* The configuration in d->conf_file with what the command line overrides; NULL with every error in *errors. */
 struct conf *daemon_load(const struct daemon *d, struct conf_errors *errors);
 
+/* What the loop did since the last mark was for part. */
+void daemon_mark_turn(struct daemon *d, enum turn_part part);
+
 /* A source whose session ended: its paths go, a slice a turn. Takes the source over. */
 void daemon_bury_source(struct daemon *d, struct rib_source *s);
 

@@ -57,6 +57,16 @@ static bool flush_dying(struct daemon *d, unsigned budget)
 	return false;
 }
 
+static struct turn_time turn_now(void)
+{
+	return (struct turn_time){clock_us(), clock_cpu_us()};
+}
+
+void daemon_mark_turn(struct daemon *d, enum turn_part part)
+{
+	turns_mark(&d->turns, part, turn_now());
+}
+
 static bool forget_sources(struct daemon *d)
 {
 	return flush_dying(d, FLUSH_BUDGET);
@@ -108,7 +118,7 @@ static bool work_round(struct daemon *d)
 	bool more = false;
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 		more |= parts[i].work(d);
-		turns_mark(&d->turns, parts[i].part, clock_us());
+		daemon_mark_turn(d, parts[i].part);
 	}
 	return more;
 }
@@ -118,15 +128,15 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
 	struct daemon *d = w->data;
 	bool more;
 	(void)revents;
-	turns_mark(&d->turns, TURN_EVENTS, clock_us());
+	daemon_mark_turn(d, TURN_EVENTS);
 	do
 		more = work_round(d);
-	while (more && clock_us() - d->turns.began_us < DAEMON_WORK_US);
+	while (more && clock_us() - d->turns.began.us < DAEMON_WORK_US);
 	if (more)
 		ev_idle_start(loop, &d->idle); /* the loop must not sleep */
 	else
 		ev_idle_stop(loop, &d->idle);
-	turns_end(&d->turns, clock_us(), clock_cpu_us());
+	turns_end(&d->turns, turn_now());
 }
 
 /* The first thing after a wait. */
@@ -135,7 +145,7 @@ static void on_check(struct ev_loop *loop, ev_check *w, int revents)
 	struct daemon *d = w->data;
 	(void)loop;
 	(void)revents;
-	turns_begin(&d->turns, clock_us(), clock_cpu_us());
+	turns_begin(&d->turns, turn_now());
 }
 
 static void on_idle(struct ev_loop *loop, ev_idle *w, int revents)

@@ -193,12 +193,9 @@ static size_t fill(struct fib_writer *w, uint8_t *buf, struct nlmsghdr **last)
 /* While it is being written to the kernel does its work. */
 static int write_batch(struct fib_writer *w, const void *buf, size_t len)
 {
-	struct turns *turns = &w->daemon->turns;
-	uint64_t cpu_us = clock_cpu_us();
-	turns_mark(turns, TURN_KERNEL, clock_us());
+	daemon_mark_turn(w->daemon, TURN_KERNEL);
 	int error = netlink_socket_send(w->requests, buf, len);
-	turns_mark(turns, TURN_WRITE, clock_us());
-	turns_leave_out(turns, clock_cpu_us() - cpu_us);
+	daemon_mark_turn(w->daemon, TURN_WRITE);
 	return error;
 }
 

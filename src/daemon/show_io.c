@@ -152,6 +152,10 @@ static void put_turns(const struct turns *t, struct json_object *row)
 	put(row, "longest_turn", text);
 	put_number(row, "longest_turn_us", t->longest_us);
 	put_number(row, "busiest_turn_us", t->busiest_us);
+	struct json_object *parts = json_object_new_object();
+	for (unsigned i = 0; i < TURN_PARTS; i++)
+		put_number(parts, turn_part_name((enum turn_part)i), t->part_most_us[i]);
+	json_object_object_add(row, "turn_parts_us", parts);
 	put_number(row, "turns", t->count);
 	put_number(row, "long_turns", t->long_ones);
 }

@@ -6,23 +6,37 @@
 #pragma once
 #include <stdint.h>
 
-enum turn_part { TURN_EVENTS, TURN_LEAVING, TURN_REFILTER, TURN_REFRESHES, TURN_NEXT_HOPS, TURN_KERNEL, TURN_WRITE, TURN_EXPORT, TURN_SWEEP, TURN_PARTS };
+enum turn_part {
+	TURN_EVENTS,
+	TURN_AUDIT,
+	TURN_LEAVING,
+	TURN_REFILTER,
+	TURN_REFRESHES,
+	TURN_NEXT_HOPS,
+	TURN_KERNEL,
+	TURN_WRITE, /* not our own work */
+	TURN_EXPORT,
+	TURN_SWEEP,
+	TURN_PARTS,
+};
 
 enum { TURN_LONG_US = 5000 };
+
+struct turn_time {
+	uint64_t us, cpu_us;
+};
 
 struct turns {
 	uint64_t count, long_ones;         /* long: more than TURN_LONG_US */
 	uint64_t longest_us, longest_at_us;
 	enum turn_part longest_part;       /* what took most of the longest */
-	uint64_t busiest_us;               /* the most of the processor's time that one took for our own work */
-	uint64_t began_us, mark_us, part_us[TURN_PARTS]; /* of the one that runs; began 0: none does */
-	uint64_t cpu_began_us; /* put off by what does not count */
+	uint64_t busiest_us;               /* the most of own work in one */
+	uint64_t part_most_us[TURN_PARTS]; /* the most of the processor's time that each part took in one */
+	struct turn_time began, mark, part[TURN_PARTS]; /* of the one that runs; began 0: none does */
 };
 
-void turns_begin(struct turns *t, uint64_t now_us, uint64_t cpu_us);
+void turns_begin(struct turns *t, struct turn_time now);
 /* What went by since the last mark (or the beginning) was for part. */
-void turns_mark(struct turns *t, enum turn_part part, uint64_t now_us);
-/* So much of the processor's time was not our own work. */
-void turns_leave_out(struct turns *t, uint64_t cpu_us);
-void turns_end(struct turns *t, uint64_t now_us, uint64_t cpu_us);
+void turns_mark(struct turns *t, enum turn_part part, struct turn_time now);
+void turns_end(struct turns *t, struct turn_time now);
 const char *turn_part_name(enum turn_part part);

@@ -1,9 +1,9 @@
-"""Routes into the kernel and out again, against a bare netlink writer; and what the loss of a next hop costs."""
-import json
+"""Routes into the kernel and out again, against a bare netlink writer; what the loss of a next hop costs, and how long the loop is held up."""
 import statistics
 import subprocess
 
 import fib_failover
+import fib_turns
 from beds import Namespaces, bed
 from daemons import V4, V6, GoBgp, OpenBgpd, Underlay, peer_list
 
@@ -26,14 +26,6 @@ def bare(build, prefixes, v6, objects):
         spaces.delete()
 
 
-def turns(place, build):
-    """Of underlayd until now: its longest turn, and the most of own work in one."""
-    argv = [build / "underlayc", "-s", f"{place.dir}/run/control", "-j", "show", "status"]
-    status = json.loads(subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout)
-    status = status[0] if isinstance(status, list) else status
-    return status["longest_turn_us"] / 1000, status["busiest_turn_us"] / 1000
-
-
 def measure(kind, build, prefixes, v6=False):
     """The same of a daemon, from the first UPDATE to the last route in the kernel, with its memory and, in milliseconds, the longest
     turn of its loop and the most of own work in one; None where it did not get there."""
@@ -50,7 +42,8 @@ def measure(kind, build, prefixes, v6=False):
                 cpu, result["rss"], _ = place.usage()
                 result["cpu"] = cpu - result["before"]
             if event in ("converged", "withdrawn") and kind is Underlay:
-                result["longest"], result["work"] = turns(place, build)
+                got = fib_turns.status(place, build)
+                result["longest"], result["work"] = got["longest_turn_us"] / 1000, got["busiest_turn_us"] / 1000
         argv = [build / "tests/bench/load", "-d", V6 if v6 else V4, "-n", prefixes, "-k", place.spaces.names[0]]
         return result if place.play(argv, on_event) else None
 
@@ -112,6 +105,6 @@ def run_writers(options):
 
 
 def run(options):
-    parts = {"writers": run_writers, "failover": fib_failover.run}
+    parts = {"writers": run_writers, "failover": fib_failover.run, "turns": fib_turns.run}
     chosen = [part for name, part in parts.items() if name == options.only] or parts.values()
     return all([part(options) for part in chosen])
