@@ -38,8 +38,12 @@ size_t netlink_message_end(const struct netlink_builder *b)
 
 void netlink_put(struct netlink_builder *b, uint16_t type, const void *data, size_t len)
 {
-	if (b->failed || !mnl_attr_put_check(b->h, b->cap, type, len, data))
+	if (b->failed || !mnl_attr_put_check(b->h, b->cap, type, len, data)) {
 		b->failed = true;
+		return;
+	}
+	size_t padding = aligned(len) - len; /* not all versions of libmnl clear it, and it would be what was on our stack */
+	memset((char *)b->h + b->h->nlmsg_len - padding, 0, padding);
 }
 
 void netlink_put_u32(struct netlink_builder *b, uint16_t type, uint32_t v)
