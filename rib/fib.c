@@ -429,16 +429,34 @@ static enum fib_event foreign_event(struct fib *f, struct fib_entry *e, const st
 	return displaced(f, e, r->mark.protocol, now) ? FIB_FOREIGN_CAME : FIB_NOTHING;
 }
 
+/* What is left of it: for IPv6 the kernel tells next hop by next hop. False: it did not have these. */
+static bool take_hops(struct fib *f, struct fib_entry *e, const struct route *r)
+{
+	struct route_nexthop left[ROUTE_NEXTHOPS_MAX];
+	struct nhset *gone = set_of(f, r), *rest = NULL;
+	unsigned n = 0;
+	for (unsigned i = 0; i < e->have->count; i++)
+		if (!has_next_hop(gone, &e->have->at[i]))
+			left[n++] = e->have->at[i];
+	bool had = n + gone->count == e->have->count && (gone->count || !e->have->count);
+	if (had && n)
+		rest = nhset_of(f->nhsets, left, n);
+	if (had)
+		set_have(f, e, rest);
+	nhset_unref(rest);
+	nhset_unref(gone);
+	return had;
+}
+
 static enum fib_event taken(struct fib *f, struct fib_entry *e, const struct route *r, unsigned how, struct tick now)
 {
 	if (!e || !e->have)
 		return FIB_NOTHING;
-	if (!is_as_known(f, e, r)) { /* some of its next hops, or what stood there before our last change */
+	if (!take_hops(f, e, r)) { /* what stood there before our last change */
 		f->unclear = true;
 		return FIB_NOTHING;
 	}
-	set_have(f, e, NULL);
-	if (how & FIB_BY_KERNEL)
+	if (e->have || how & FIB_BY_KERNEL)
 		mend(f, e, FIB_TAKEN);
 	else
 		hurt(f, e, FIB_TAKEN, now);

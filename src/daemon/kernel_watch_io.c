@@ -128,7 +128,7 @@ static void on_addr_event(struct kernel_watch *w, const struct nlmsghdr *h)
 static const struct {
 	const char *what; /* NULL: nothing to tell */
 	bool repairs;
-} burst_texts[] = {
+} burst_texts[FIB_FOREIGN_WENT + 1] = {
 	[FIB_OURS_TAKEN] = {"taken away", true},
 	[FIB_OURS_BENT] = {"changed", true},
 	[FIB_OURS_STRAY] = {"added under our name", true},

@@ -126,6 +126,29 @@ START_TEST(taken_is_put_back_ahead_of_what_is_new)
 }
 END_TEST
 
+/* As the kernel tells it for IPv6; that is one loss, not as many as there are next hops. */
+START_TEST(taken_next_hop_by_next_hop)
+{
+	struct prefix p = prefix_of(0);
+	struct route_nexthop both[] = {a->at[0], b->at[0]};
+	struct nhset *two = nhset_of(&nhsets, both, 2);
+	for (unsigned i = 0; i < FIB_FIGHTS; i++) {
+		fib_want(&fib, &p, two);
+		expect(0, FIB_ADD, 0);
+		ck_assert_int_eq(event(0, a, 171, FIB_DELETED), FIB_OURS_TAKEN);
+		ck_assert_ptr_eq(entry(0)->have, b);
+		ck_assert_int_eq(event(0, b, 171, FIB_DELETED), FIB_OURS_TAKEN);
+		ck_assert(!fib.unclear);
+	}
+	expect(0, FIB_ADD, 0);
+	ck_assert_int_eq(event(0, a, 171, FIB_DELETED), FIB_OURS_TAKEN); /* and only one of them */
+	expect(0, FIB_REPLACE, 0);
+	ck_assert_ptr_eq(entry(0)->have, two);
+	ck_assert_uint_eq(fib.repaired[FIB_TAKEN], FIB_FIGHTS + 1);
+	nhset_unref(two);
+}
+END_TEST
+
 START_TEST(bent_is_straightened_and_strays_go)
 {
 	install(1);
@@ -364,6 +387,7 @@ int main(void)
 	TCase *t = tcase_create("fib and others");
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, taken_is_put_back_ahead_of_what_is_new);
+	tcase_add_test(t, taken_next_hop_by_next_hop);
 	tcase_add_test(t, bent_is_straightened_and_strays_go);
 	tcase_add_test(t, what_does_not_fit_waits_for_a_comparison);
 	tcase_add_test(t, others_marks_are_not_ours);
