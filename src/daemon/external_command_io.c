@@ -5,77 +5,27 @@
 #include <time.h>
 
 #include "src/base/clock_io.h"
-#include "src/daemon/control_request.h"
+#include "src/base/commands.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/export.h"
 #include "src/daemon/external_io.h"
 #include "src/daemon/external_kernel_io.h"
-#include "src/daemon/route_words.h"
+#include "src/daemon/external_request.h"
 #include "src/daemon/show_row.h"
 
 /* --- handing over */
 
-struct request {
-	bool all;
-	struct prefix prefixes[CONTROL_ARGS_MAX];
-	size_t count;
-	struct route_words words;
-};
-
-static bool refuse_usage(struct show *s, const char *fmt, const char *word)
+static bool read_request(struct show *s, const char *command, struct external_request *r)
 {
-	fail(s, command_by_id("route-add")->args, fmt, word);
+	struct external_fault fault;
+	if (external_request_read(r, strcmp(command, "route-remove") == 0, s->args, s->arg_count, &fault))
+		return true;
+	snprintf(s->hint_text, sizeof s->hint_text, "%s", fault.hint ? fault.hint : command_by_id(command)->args);
+	fail(s, s->hint_text, "%s", fault.text);
 	return false;
 }
 
-static bool read_prefix(struct show *s, struct request *r, const char *word)
-{
-	char meant[PREFIX_TEXT_MAX];
-	struct prefix *p = &r->prefixes[r->count++];
-	switch (prefix_parse(word, p)) {
-	case PREFIX_OK:
-		return true;
-	case PREFIX_HOST_BITS:
-		snprintf(s->hint_text, sizeof s->hint_text, "%s is probably meant", prefix_format(p, meant));
-		fail(s, s->hint_text, "%.100s: bits beyond the length are set", word);
-		return false;
-	case PREFIX_BAD_TEXT:
-		break;
-	}
-	return refuse_usage(s, "%.100s is not a prefix", word);
-}
-
-/* PREFIX... and words, or with all: all and words. */
-static bool read_request(struct show *s, bool may_be_all, struct request *r)
-{
-	char error[ROUTE_WORDS_ERROR_MAX];
-	unsigned at = 0;
-	*r = (struct request){.all = may_be_all && s->arg_count && strcmp(s->args[0], "all") == 0};
-	at += r->all;
-	for (; at < s->arg_count && !r->all && !route_words_is_name(s->args[at], ROUTE_WORDS_HANDED); at++)
-		if (!read_prefix(s, r, s->args[at]))
-			return false;
-	if (!r->all && !r->count)
-		return refuse_usage(s, "%s", "a prefix is needed");
-	if (!route_words_read(&r->words, ROUTE_WORDS_HANDED, s->args + at, s->arg_count - at, error))
-		return refuse_usage(s, "%s", error);
-	return r->words.owner || refuse_usage(s, "%s", "whose route is it? An owner is needed: owner NAME");
-}
-
-/* A next hop is for routes of its family. */
-static bool fits_next_hop(struct show *s, const struct request *r)
-{
-	char text[PREFIX_TEXT_MAX];
-	for (size_t i = 0; r->words.edit.has_next_hop && i < r->count; i++)
-		if (addr_is_v4(&r->words.edit.next_hop) != prefix_is_v4(&r->prefixes[i])) {
-			fail(s, "hand over the prefixes of the two families one by one", "%s: the next hop is of the other address family",
-			     prefix_format(&r->prefixes[i], text));
-			return false;
-		}
-	return true;
-}
-
-static struct json_object *result(const struct show *s, const struct request *r, const char *what)
+static struct json_object *result(const struct show *s, const struct external_request *r, const char *what)
 {
 	const struct external_owner *o = external_owner_find(external_owners(s->daemon->external), r->words.owner);
 	char text[64];
@@ -92,11 +42,11 @@ static struct json_object *refused(struct show *s, const struct external_error *
 	return fail(s, e->hint, "%s", e->text);
 }
 
-static struct json_object *hand_over(struct show *s, uint64_t connection)
+static struct json_object *hand_over(struct show *s, const char *command, uint64_t connection)
 {
-	struct request r;
+	struct external_request r;
 	struct external_error e;
-	if (s->at++ || !read_request(s, false, &r) || !fits_next_hop(s, &r))
+	if (s->at++ || !read_request(s, command, &r))
 		return NULL;
 	struct bgp_attrs *attrs = route_words_attrs(&r.words, &s->daemon->attrs);
 	if (!attrs)
@@ -111,19 +61,19 @@ static struct json_object *hand_over(struct show *s, uint64_t connection)
 
 struct json_object *route_add(struct show *s)
 {
-	return hand_over(s, 0);
+	return hand_over(s, "route-add", 0);
 }
 
 struct json_object *route_hold(struct show *s)
 {
-	return hand_over(s, s->connection);
+	return hand_over(s, "route-hold", s->connection);
 }
 
 struct json_object *route_remove(struct show *s)
 {
-	struct request r;
+	struct external_request r;
 	struct external_error e;
-	if (s->at++ || !read_request(s, true, &r))
+	if (s->at++ || !read_request(s, "route-remove", &r))
 		return NULL;
 	const struct external_change change = {.all = r.all, .prefixes = r.prefixes, .count = r.count};
 	const struct external_hand hand = {r.words.owner, s->who, 0, &change};

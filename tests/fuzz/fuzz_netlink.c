@@ -53,6 +53,7 @@ static void round_trip(const struct route *r)
 static void decode(const struct nlmsghdr *h)
 {
 	struct route r;
+	struct netlink_route_head head;
 	struct netlink_route_answer answer;
 	struct nexthop_object o;
 	struct netlink_link l;
@@ -61,8 +62,12 @@ static void decode(const struct nlmsghdr *h)
 	char text[64];
 	bool deleted;
 	int error;
-	if (netlink_route_decode(h, &r, &deleted) == 0)
+	if (netlink_route_decode(h, &r, &deleted) == 0) {
 		round_trip(&r);
+		require(netlink_route_head_decode(h, &head) == 0 && prefix_eq(&head.prefix, &r.prefix) && head.deleted == deleted);
+		require(head.mark.table == r.mark.table && head.mark.metric == r.mark.metric && head.mark.protocol == r.mark.protocol);
+	}
+	netlink_route_head_decode(h, &head);
 	if (netlink_nexthop_decode(h, &o, &deleted) == 0)
 		object_round_trip(&o);
 	netlink_route_get_decode(h, &answer);

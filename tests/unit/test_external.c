@@ -10,6 +10,7 @@
 #include "rib/nhset.h"
 #include "src/base/live.h"
 #include "src/daemon/external.h"
+#include "src/daemon/external_request.h"
 #include "src/daemon/route_words.h"
 #include "tests/unit/run_suite.h"
 
@@ -196,6 +197,53 @@ START_TEST(some_prefixes_are_for_nobody)
 }
 END_TEST
 
+static const struct {
+	const char *words, *text, *hint; /* text NULL: fine */
+	size_t count;
+} requests[] = {
+	{"192.0.2.1/32 owner lb", NULL, NULL, 1},
+	{"192.0.2.1 2001:db8::/32 community 64512:1 64512:1:2 owner lb med 5", NULL, NULL, 2},
+	{"192.0.2.1/32 next-hop 10.0.0.2 local-pref 7 owner lb", NULL, NULL, 1},
+	{"all owner lb", NULL, NULL, 0},
+	{"", "a prefix is needed", NULL, 0},
+	{"owner lb", "a prefix is needed", NULL, 0},
+	{"192.0.2.1/32", "owner NAME", NULL, 0},
+	{"192.0.2.1/32 owner", "owner: found \"\"", NULL, 0},
+	{"192.0.2.1/32 owner ../x", "owner: found \"../x\"", NULL, 0},
+	{"192.0.2.1/32 owner a owner b", "owner is there twice", NULL, 0},
+	{"192.0.2.1/24 owner lb", "192.0.2.1/24: bits beyond", "192.0.2.0/24 is probably meant", 0},
+	{"192.0.2.1/33 owner lb", "192.0.2.1/33 is not a prefix", NULL, 0},
+	{"192.0.2.1/32 as-path 5 owner lb", "as-path is not a prefix", NULL, 0},
+	{"192.0.2.1/32 owner lb since 5", "since is no attribute", NULL, 0},
+	{"192.0.2.1/32 community 64512:* owner lb", "community: found", NULL, 0},
+	{"192.0.2.1/32 med 4294967296 owner lb", "med: found", NULL, 0},
+	{"192.0.2.1/32 next-hop 224.0.0.1 owner lb", "next-hop: found", NULL, 0},
+	{"2001:db8::/32 next-hop 10.0.0.2 owner lb", "2001:db8::/32: the next hop is of the other", "one by one", 0},
+};
+
+START_TEST(requests_are_read)
+{
+	char copy[256];
+	const char *words[32];
+	struct external_request r;
+	struct external_fault fault = {"", NULL, ""};
+	size_t n = 0;
+	snprintf(copy, sizeof copy, "%s", requests[_i].words);
+	for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+		words[n++] = word;
+	bool fine = external_request_read(&r, true, words, n, &fault);
+	ck_assert_msg(fine == !requests[_i].text, "%s: %s", requests[_i].words, fault.text);
+	if (fine) {
+		ck_assert_uint_eq(r.count, requests[_i].count);
+		ck_assert_str_eq(r.words.owner, "lb");
+		return;
+	}
+	ck_assert_msg(strstr(fault.text, requests[_i].text), "%s: %s", requests[_i].words, fault.text);
+	if (requests[_i].hint)
+		ck_assert_msg(strstr(fault.hint, requests[_i].hint), "%s", fault.hint);
+}
+END_TEST
+
 /* Ours, then external ones, then what was learned; the kernel is never given an external one, and every peer is told. */
 START_TEST(where_it_stands_among_paths)
 {
@@ -262,6 +310,7 @@ static Suite *external_suite(void)
 	tcase_add_test(t, the_text_is_that_of_afterwards);
 	tcase_add_loop_test(t, damage_is_found, 0, sizeof damaged / sizeof *damaged);
 	tcase_add_test(t, some_prefixes_are_for_nobody);
+	tcase_add_loop_test(t, requests_are_read, 0, sizeof requests / sizeof *requests);
 	tcase_add_test(t, where_it_stands_among_paths);
 	tcase_add_test(t, two_owners_of_one_prefix);
 	suite_add_tcase(s, t);

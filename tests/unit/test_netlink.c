@@ -189,6 +189,47 @@ START_TEST(routes_we_do_not_model_are_told_apart)
 }
 END_TEST
 
+/* Of a route that others made only what it is known by, whatever its type. */
+START_TEST(heads_of_routes_of_any_type)
+{
+	static const struct {
+		unsigned char type;
+		int error;
+	} types[] = {{RTN_UNICAST, 0},		       {RTN_LOCAL, 0},
+		     {RTN_BLACKHOLE, 0},	       {RTN_UNREACHABLE, 0},
+		     {RTN_PROHIBIT, 0},		       {RTN_BROADCAST, ERR_UNSUPPORTED},
+		     {RTN_MULTICAST, ERR_UNSUPPORTED}, {RTN_ANYCAST, ERR_UNSUPPORTED},
+		     {RTN_THROW, ERR_UNSUPPORTED},     {255, ERR_UNSUPPORTED}};
+	union buffer m;
+	struct rtmsg *rt = (void *)(m.bytes + sizeof m.h);
+	struct route r = route_to("10.0.0.0/8"), six = route_to("fd00:1::/64");
+	struct netlink_route_head head;
+	add_hop(&r, "10.0.7.254", 3, 1);
+	netlink_route_encode(&m, sizeof m, NETLINK_ROUTE_REPLACE, 0, &r);
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		rt->rtm_type = types[i].type;
+		ck_assert_int_eq(netlink_route_head_decode(&m.h, &head), types[i].error);
+	}
+	rt->rtm_type = RTN_LOCAL;
+	ck_assert_int_eq(netlink_route_head_decode(&m.h, &head), 0);
+	ck_assert(prefix_eq(&head.prefix, &r.prefix) && head.replaces && !head.several && !head.deleted);
+	ck_assert(head.mark.table == r.mark.table && head.mark.metric == r.mark.metric && head.mark.protocol == r.mark.protocol);
+	m.h.nlmsg_flags = NLM_F_CREATE | NLM_F_APPEND;
+	ck_assert_int_eq(netlink_route_head_decode(&m.h, &head), 0);
+	ck_assert(head.several && !head.replaces);
+	m.h.nlmsg_type = RTM_DELROUTE;
+	ck_assert_int_eq(netlink_route_head_decode(&m.h, &head), 0);
+	ck_assert(head.deleted && !head.replaces && !head.several);
+	rt->rtm_flags = RTM_F_CLONED;
+	ck_assert_int_eq(netlink_route_head_decode(&m.h, &head), ERR_UNSUPPORTED);
+	add_hop(&six, "fe80::1", 3, 1);
+	add_hop(&six, "fe80::2", 3, 1);
+	netlink_route_encode(&m, sizeof m, NETLINK_ROUTE_ADD, 0, &six);
+	ck_assert_int_eq(netlink_route_head_decode(&m.h, &head), 0);
+	ck_assert(head.several); /* the kernel may tell of one next hop of it alone */
+}
+END_TEST
+
 START_TEST(a_mapped_ipv6_route_is_not_the_ipv4_default)
 {
 	union buffer m;
@@ -507,6 +548,7 @@ int main(void)
 	tcase_add_test(t, impossible_routes_do_not_encode);
 	tcase_add_test(t, flags_and_scope_say_what_is_meant);
 	tcase_add_test(t, routes_we_do_not_model_are_told_apart);
+	tcase_add_test(t, heads_of_routes_of_any_type);
 	tcase_add_test(t, a_mapped_ipv6_route_is_not_the_ipv4_default);
 	tcase_add_test(t, requests_carry_their_filters);
 	tcase_add_test(t, a_vrf_tells_its_table);
