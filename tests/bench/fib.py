@@ -10,6 +10,7 @@ from daemons import V4, V6, GoBgp, OpenBgpd, Underlay, peer_list
 LOADS = [("200 k routes", dict(prefixes=200000)), ("1 M routes", dict(prefixes=1000000)),
          ("200 k IPv6 routes", dict(prefixes=200000, v6=True))]
 QUICK = [("50 k routes", dict(prefixes=50000)), ("200 k routes", dict(prefixes=200000))]
+SMOKE = [("2 k routes", dict(prefixes=2000))]
 BARE_BAR, BIRD_BAR = 0.8, 3.5   # of the writer's speed; times BIRD's
 WAYS = ("added", "deleted")
 
@@ -86,7 +87,7 @@ def run_writers(options):
     print(f"{'routes':18} {'writer':14} {'added':>8} {'k/s':>5} {'deleted':>8} {'k/s':>5} {'cpu s':>7} {'MiB':>7} {'longest':>8} "
           f"{'work ms':>7}  "
           f"bar: {BARE_BAR} of the bare writer's speed, {BIRD_BAR} x BIRD's")
-    for name, load in QUICK if options.quick else LOADS:
+    for name, load in SMOKE if options.smoke else QUICK if options.quick else LOADS:
         if options.only not in name and options.only != "writers":
             continue
         got = rounds_of(options, load)
@@ -96,7 +97,7 @@ def run_writers(options):
             says = ""
             if writer == Underlay.name:
                 verdicts = [verdict(got, way) for way in WAYS]
-                met &= all(good for good, _ in verdicts)
+                met &= all(good or options.smoke and columns[i] for i, (good, _) in enumerate(verdicts))
                 says = "; ".join(text for _, text in verdicts)
             rest = " ".join(number(median(rounds, key), width, digits) for key, width, digits in
                             (("cpu", 7, 2), ("rss", 7, 1), ("longest", 8, 1), ("work", 7, 1)))

@@ -6,7 +6,7 @@ from beds import TwoLinks, bed
 from daemons import Underlay
 from fib_failover import PEERS
 
-ROUTES, QUICK = 100000, 20000
+ROUTES, QUICK, SMOKE = 100000, 20000, 500
 BAR_MS = 5
 # what a phase consists of, in the words of src/daemon/turn.c
 PHASES = {"load": ("events", "routes for the kernel", "next hops"), "audit": ("the comparison with the kernel",),
@@ -38,7 +38,7 @@ def measure(build, prefixes):
 
 
 def run(options):
-    prefixes = QUICK if options.quick else ROUTES
+    prefixes = SMOKE if options.smoke else QUICK if options.quick else ROUTES
     got = [g for g in (measure(options.build, prefixes) for _ in range(options.rounds)) if g]
     if not got:
         print("turns: did not get there")
@@ -49,7 +49,7 @@ def run(options):
     met = best["busiest_turn_us"] / 1000 <= BAR_MS
     print(f"{'own work in one turn':28} {'ms':>10}  bar: {BAR_MS} ms")
     for phase, ms in work.items():
-        print(f"{f'{prefixes // 1000} k routes, {phase}':28} {ms:10.2f}")
+        print(f"{f'{prefixes / 1000:g} k routes, {phase}':28} {ms:10.2f}")
     print(f"{'the most in any turn':28} {best['busiest_turn_us'] / 1000:10.2f}  {'met' if met else 'NOT MET'}; the longest turn, with "
           f"all that was waited for: {best['longest_turn']}", flush=True)
-    return met
+    return met or options.smoke
