@@ -9,51 +9,70 @@
 
 enum { BLOCK_SIZE = 32768 };
 
-static void ship(struct batch *b)
+static void give(const struct outlet *o, struct peer *p)
 {
-	if (!b->block)
+	const struct batch_skip none = {.from = o->block->len, .to = o->block->len};
+	const struct batch_skip *skip = !o->only && p->skip ? &o->skips[p->skip - 1] : &none;
+	p->count.updates_out += o->updates - skip->updates;
+	peer_send(p, o->block, 0, skip->from);
+	peer_send(p, o->block, skip->to, o->block->len);
+}
+
+static void ship(struct outlet *o)
+{
+	if (!o->block)
 		return;
-	b->block = block_fit(b->block);
-	if (b->only)
-		peer_send(b->only, b->block);
+	o->block = block_fit(o->block);
+	if (o->only)
+		give(o, o->only);
 	else
-		list_each(n, tmp, &b->group->members) {
-			struct peer *p = container_of(n, struct peer, member);
-			if (p != b->except)
-				peer_send(p, b->block);
-		}
-	block_unref(b->block);
-	b->block = NULL;
+		list_each(n, tmp, &o->group->members)
+			give(o, container_of(n, struct peer, member));
+	for (unsigned i = 0; i < o->skip_count; i++)
+		o->skips[i].peer->skip = 0;
+	block_unref(o->block);
+	o->block = NULL;
+	o->updates = o->skip_count = 0;
 }
 
-/* Room for one message of size bytes in a block that goes to everyone but except. */
-static uint8_t *room(struct batch *b, struct peer *except, size_t size)
+/* What a member is not told is one stretch of a block; items are sorted for that. */
+static bool would_skip_twice(const struct outlet *o, const struct peer *except)
 {
-	if (b->block && (b->except != except || b->block->cap - b->block->len < size))
-		ship(b);
-	if (!b->block)
-		b->block = block_new(size > BLOCK_SIZE ? (uint32_t)size : BLOCK_SIZE);
-	b->except = except;
-	return b->block->data + b->block->len;
+	if (!except)
+		return false;
+	return except->skip ? o->skips[except->skip - 1].to != o->block->len : o->skip_count == BATCH_SKIPS;
 }
 
-static void count_update(struct batch *b)
+/* Room for one message of size bytes that goes to everyone but except. */
+static uint8_t *room(struct outlet *o, const struct peer *except, size_t size)
 {
-	if (b->only)
-		b->only->count.updates_out++;
-	else
-		list_each(n, tmp, &b->group->members) {
-			struct peer *p = container_of(n, struct peer, member);
-			p->count.updates_out += p != b->except;
-		}
+	if (o->block && (o->block->cap - o->block->len < size || would_skip_twice(o, except)))
+		ship(o);
+	if (!o->block)
+		o->block = block_new(size > BLOCK_SIZE ? (uint32_t)size : BLOCK_SIZE);
+	return o->block->data + o->block->len;
 }
 
-static void withdraw(struct batch *b, struct peer *except, struct bgp_routes left)
+/* A message was written where room() said. */
+static void take_update(struct outlet *o, struct peer *except, size_t len)
+{
+	if (except && !except->skip) {
+		o->skips[o->skip_count] = (struct batch_skip){except, o->block->len, o->block->len, 0};
+		except->skip = (uint16_t)++o->skip_count;
+	}
+	o->block->len += (uint32_t)len;
+	o->updates++;
+	if (except) {
+		o->skips[except->skip - 1].to = o->block->len;
+		o->skips[except->skip - 1].updates++;
+	}
+}
+
+static void withdraw(struct outlet *o, struct bgp_routes left)
 {
 	for (size_t used = 0; left.count; left = bgp_routes_after(&left, used)) {
-		uint8_t *out = room(b, except, BGP_MESSAGE_MAX);
-		b->block->len += (uint32_t)bgp_update_encode_withdraw(out, BGP_MESSAGE_MAX, &left, &used);
-		count_update(b);
+		uint8_t *out = room(o, NULL, BGP_MESSAGE_MAX);
+		take_update(o, NULL, bgp_update_encode_withdraw(out, BGP_MESSAGE_MAX, &left, &used));
 	}
 }
 
@@ -77,10 +96,10 @@ static void announce(struct batch *b, const struct item *like, struct peer *exce
 	struct bgp_export how = export_of(b->group, like);
 	bool fits = bgp_attrs_export(like->attrs, &how, left.family, attr_block, most, &words);
 	for (size_t used = 0; left.count; left = bgp_routes_after(&left, used)) {
-		uint8_t *out = room(b, except, BGP_MESSAGE_MAX);
+		uint8_t *out = room(&b->out, except, BGP_MESSAGE_MAX);
 		size_t len = fits ? bgp_update_encode_announce(out, BGP_MESSAGE_MAX, &words, &left, &used) : 0;
 		if (fits && !len && most > BGP_MESSAGE_MAX) {
-			out = room(b, except, most);
+			out = room(&b->out, except, most);
 			len = bgp_update_encode_announce(out, most, &words, &left, &used);
 		}
 		if (!len) {
@@ -88,11 +107,10 @@ static void announce(struct batch *b, const struct item *like, struct peer *exce
 			char text[PREFIX_TEXT_MAX];
 			log_remote(&limit, LOG_LEVEL_WARN, "export", "%s: attributes too long for a message, withdrawn",
 				   prefix_format(left.prefixes, text));
-			withdraw(b, except, left);
+			withdraw(&b->out, left); /* also from where it is from: it does no harm there */
 			return;
 		}
-		b->block->len += (uint32_t)len;
-		count_update(b);
+		take_update(&b->out, except, len);
 	}
 }
 
@@ -120,13 +138,13 @@ static void withdraw_from_source(struct batch *b, struct peer *from, const struc
 {
 	struct prefix at[BATCH_ITEMS];
 	size_t count = 0;
-	struct batch own = {.daemon = b->daemon, .group = b->group, .only = from};
 	for (size_t i = 0; i < n; i++)
 		if (items[i].from_had_other)
 			at[count++] = items[i].prefix;
 	if (!count)
 		return;
-	withdraw(&own, NULL, (struct bgp_routes){bgp_family_of_prefix(at), count, at, NULL});
+	struct outlet own = {.group = b->group, .only = from};
+	withdraw(&own, (struct bgp_routes){bgp_family_of_prefix(at), count, at, NULL});
 	ship(&own);
 }
 
@@ -153,18 +171,20 @@ static void encode_run(struct batch *b, const struct item *items, size_t n)
 	if (items->attrs)
 		announce(b, items, from, routes);
 	else
-		withdraw(b, NULL, routes);
+		withdraw(&b->out, routes);
 }
 
 void batch_encode(struct batch *b)
 {
+	b->out.group = b->group;
+	b->out.only = b->only;
 	qsort(b->items, b->count, sizeof *b->items, by_words);
 	for (size_t i = 0, n; i < b->count; i += n) {
 		for (n = 1; i + n < b->count && by_words(&b->items[i], &b->items[i + n]) == 0;)
 			n++;
 		encode_run(b, &b->items[i], n);
 	}
-	ship(b);
+	ship(&b->out);
 	for (size_t i = 0; i < b->count; i++)
 		bgp_attrs_unref(b->items[i].made);
 	rib_policy_cache_fini(&b->cache);

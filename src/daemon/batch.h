@@ -26,7 +26,23 @@ struct item {
 };
 
 /* A batch is full with BATCH items; the entry that fills it may become so many. */
-enum { BATCH = 1024, BATCH_PATHS = 16, BATCH_ITEMS = BATCH + BATCH_PATHS };
+enum { BATCH = 1024, BATCH_PATHS = 16, BATCH_ITEMS = BATCH + BATCH_PATHS, BATCH_SKIPS = 256 };
+
+/* What of a block a member does not get, since the routes are from it. */
+struct batch_skip {
+	struct peer *peer;
+	uint32_t from, to, updates;
+};
+
+/* Where messages go: a block that is being filled, and for whom. */
+struct outlet {
+	struct group *group;
+	struct peer *only;        /* NULL: all members */
+	struct block *block;
+	uint32_t updates;         /* in it */
+	unsigned skip_count;
+	struct batch_skip skips[BATCH_SKIPS]; /* a member's place is peer.skip - 1 */
+};
 
 struct batch {
 	struct daemon *daemon;
@@ -35,8 +51,7 @@ struct batch {
 	uint32_t at;              /* position of the RIB's entry at hand */
 	struct item items[BATCH_ITEMS];
 	size_t count, attr_bytes; /* as if each item had an UPDATE of its own */
-	struct block *block;      /* being filled */
-	struct peer *except;      /* who does not get it */
+	struct outlet out;
 	struct rib_policy_cache cache;
 	struct rib_ranking ranking;
 };

@@ -43,6 +43,8 @@ struct daemon {
 	struct list ranges;            /* whose callers become peers: struct range.node, dynamic_io.h */
 	struct list goodbyes;          /* connections that are being closed, peer_io.c */
 	unsigned goodbye_count;
+	struct list unsent;            /* connections with something to write: struct peer_conn.unsent */
+	struct tick export_at;         /* a group's pause is over then, and there is something to tell it */
 	struct list dying;             /* sources whose paths are being withdrawn: struct dying.node */
 	uint32_t refilter_at;          /* where the imports' walk over the table stands, refilter_io.h; 0: none is under way */
 	bool sweeping;                 /* somewhere is what a refresh has left over */
@@ -71,7 +73,7 @@ struct daemon {
 	ev_check check;
 	ev_prepare prepare;
 	ev_idle idle;
-	ev_timer second;
+	ev_timer second, pause;
 	ev_signal sigterm, sigint, sighup;
 };
 

@@ -89,9 +89,9 @@ static bool write_kernel(struct daemon *d)
 
 static bool tell_peers(struct daemon *d)
 {
-	bool more = export_work(d);
+	bool more = export_work(d, clock_now());
 	limits_advertised(d);
-	return more;
+	return peers_write(d) || more;
 }
 
 static bool free_prefixes(struct daemon *d)
@@ -123,6 +123,24 @@ static bool work_round(struct daemon *d)
 	return more;
 }
 
+static void on_pause_over(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)w;
+	(void)revents;
+}
+
+static void wake_for_export(struct daemon *d)
+{
+	ev_timer_stop(d->loop, &d->pause);
+	if (!tick_is_set(d->export_at))
+		return;
+	int64_t wait = d->export_at.ms - clock_now().ms;
+	ev_now_update(d->loop);
+	ev_timer_set(&d->pause, wait > 0 ? (double)wait / 1000. : 0., 0.);
+	ev_timer_start(d->loop, &d->pause);
+}
+
 static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
 {
 	struct daemon *d = w->data;
@@ -136,6 +154,7 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *w, int revents)
 		ev_idle_start(loop, &d->idle); /* the loop must not sleep */
 	else
 		ev_idle_stop(loop, &d->idle);
+	wake_for_export(d);
 	turns_end(&d->turns, turn_now());
 }
 
@@ -285,6 +304,7 @@ static void watch(struct daemon *d)
 	ev_set_priority(&d->check, EV_MAXPRI);
 	ev_idle_init(&d->idle, on_idle);
 	ev_timer_init(&d->second, on_second, 1., 1.);
+	ev_timer_init(&d->pause, on_pause_over, 0., 0.);
 	ev_signal_init(&d->sigterm, on_stop_signal, SIGTERM);
 	ev_signal_init(&d->sigint, on_stop_signal, SIGINT);
 	ev_signal_init(&d->sighup, on_sighup, SIGHUP);
@@ -306,6 +326,7 @@ static void start_tables(struct daemon *d)
 	list_init(&d->groups);
 	list_init(&d->dying);
 	list_init(&d->goodbyes);
+	list_init(&d->unsent);
 	bgp_attr_table_init(&d->attrs);
 	nhset_table_init(&d->nhsets);
 	d->rib = rib_new(d->conf->kernel.multipath);

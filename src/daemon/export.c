@@ -130,6 +130,8 @@ void export_join(struct peer *p)
 	}
 	p->group = group_for(d, &words, p, families, p->session.extended);
 	list_append(&p->group->laggards, &p->member);
+	p->group->peers++;
+	p->reading = false;
 	rib_cursor_open(d->rib, &p->cursor);
 	rib_cursor_open_at_end(d->rib, &p->news);
 }
@@ -170,6 +172,7 @@ void export_leave(struct peer *p)
 	rib_cursor_close(&p->cursor);
 	rib_cursor_close(&p->news);
 	p->group = NULL;
+	g->peers--;
 	if (list_empty(&g->members))
 		rib_cursor_close(&g->cursor);
 	if (list_empty(&g->members) && list_empty(&g->laggards))
@@ -331,7 +334,7 @@ static void send_end_of_rib(struct peer *p)
 	for (unsigned f = 0; f < BGP_FAMILIES; f++)
 		if (wanted && p->families[f])
 			b->len += (uint32_t)bgp_update_encode_end_of_rib(b->data + b->len, b->cap - b->len, (enum bgp_family)f);
-	peer_send(p, b);
+	peer_send(p, b, 0, b->len);
 	block_unref(b);
 }
 
@@ -348,17 +351,40 @@ static void become_member(struct peer *p)
 	list_append(&g->members, &p->member);
 }
 
+/* Writing to many peers costs more than what is written. So a group pauses after each writing, the longer the more peers it
+ * has (20 ms with 1000), and what changes or who joins meanwhile is told in one go. Who still reads the table, and a group that
+ * has not caught up, do not pause. */
+static void pause_group(struct group *g, struct tick now)
+{
+	enum { PEERS_A_MS = 50 };
+	struct tick at = tick_after(now, (int64_t)g->peers / PEERS_A_MS);
+	if (at.ms > g->ready_at.ms)
+		g->ready_at = at;
+}
+
+/* There is something to do for the group: may it be done now? Otherwise the loop is woken for it. */
+static bool is_ready(struct daemon *d, const struct group *g, struct tick now)
+{
+	if (!tick_is_set(g->ready_at) || tick_due(g->ready_at, now))
+		return true;
+	d->export_at = tick_earlier(d->export_at, g->ready_at);
+	return false;
+}
+
 /* True: could do more at once. */
-static bool work_laggard(struct daemon *d, struct peer *p)
+static bool work_laggard(struct daemon *d, struct peer *p, struct tick now)
 {
 	if (peer_pending(p) > PENDING_MAX)
 		return false;
+	p->reading = true;
 	run(d, p->group, p);
 	if (!rib_cursor_at_end(&p->cursor))
 		return true;
 	/* a restarting speaker says that it has told all only when it has learned all (RFC 4724 section 4.1) */
-	if (!p->end_of_rib_sent && !d->restarting && external_settled(d->external))
+	if (!p->end_of_rib_sent && !d->restarting)
 		send_end_of_rib(p);
+	p->reading = false;
+	pause_group(p->group, now);
 	if (p->end_of_rib_sent) {
 		refresh_answered(p);
 		become_member(p);
@@ -373,7 +399,7 @@ static void set_aside(struct group *g, struct peer *p)
 	list_append(&g->laggards, &p->member);
 }
 
-static bool work_members(struct daemon *d, struct group *g)
+static bool work_members(struct daemon *d, struct group *g, struct tick now)
 {
 	if (list_empty(&g->members) || rib_cursor_at_end(&g->cursor))
 		return false;
@@ -387,18 +413,41 @@ static bool work_members(struct daemon *d, struct group *g)
 		return false;
 	}
 	run(d, g, NULL);
+	if (rib_cursor_at_end(&g->cursor))
+		pause_group(g, now);
 	return !rib_cursor_at_end(&g->cursor);
 }
 
-bool export_work(struct daemon *d)
+/* Has the laggard read all, and waits for the members, or for what we do not know yet? */
+static bool is_idle(const struct daemon *d, const struct peer *p)
+{
+	bool early = !p->end_of_rib_sent && d->restarting;
+	bool ahead = !list_empty(&p->group->members) && !rib_cursor_at_end(&p->group->cursor);
+	return rib_cursor_at_end(&p->cursor) && (early || ahead);
+}
+
+static bool work_group(struct daemon *d, struct group *g, struct tick now)
+{
+	bool waits = !list_empty(&g->members) && !rib_cursor_at_end(&g->cursor), more = false;
+	list_each(n, tmp, &g->laggards)
+		waits |= !is_idle(d, container_of(n, struct peer, member));
+	bool ready = waits && is_ready(d, g, now);
+	if (ready)
+		more = work_members(d, g, now);
+	list_each(n, tmp, &g->laggards) {
+		struct peer *p = container_of(n, struct peer, member);
+		if (ready || p->reading)
+			more |= work_laggard(d, p, now);
+	}
+	return more;
+}
+
+bool export_work(struct daemon *d, struct tick now)
 {
 	bool more = false;
-	list_each(n, tmp, &d->groups) {
-		struct group *g = container_of(n, struct group, node);
-		more |= work_members(d, g);
-		list_each(m, tmp_m, &g->laggards)
-			more |= work_laggard(d, container_of(m, struct peer, member));
-	}
+	d->export_at = (struct tick){0};
+	list_each(n, tmp, &d->groups)
+		more |= work_group(d, container_of(n, struct group, node), now);
 	return more;
 }
 
@@ -408,15 +457,28 @@ bool export_told(const struct peer *p, const struct rib_entry *e)
 	       rib_path_source(&e->path) != p->source;
 }
 
-/* How many of the peer's own best routes the group's rules let out. */
-static size_t own_let_out(const struct group *g, const struct peer *p)
+/* Does what it was told take a look at the whole table to know? */
+static bool must_be_counted(const struct peer *p)
 {
-	size_t n = 0;
-	for (uint32_t at = 1; p->source && p->source->best && at <= rib_entry_limit(p->daemon->rib); at++) {
-		const struct rib_entry *e = rib_entry_at(p->daemon->rib, at);
-		n += e && rib_path_source(&e->path) == p->source && rib_marks_have(&g->told, at);
+	const struct group *g = p->group;
+	return g && !g->alone && g->policy == RIB_EXPORT_WRITTEN && p->source && p->source->best;
+}
+
+void export_count_own(struct daemon *d)
+{
+	bool any = false;
+	list_each(n, tmp, &d->peers) {
+		struct peer *p = container_of(n, struct peer, node);
+		p->own_let_out = 0;
+		any |= must_be_counted(p);
 	}
-	return n;
+	for (uint32_t at = rib_entry_after(d->rib, 0); any && at <= rib_entry_limit(d->rib); at = rib_entry_after(d->rib, at)) {
+		const struct rib_entry *e = rib_entry_at(d->rib, at);
+		const struct rib_path *best = e ? rib_best(e) : NULL;
+		struct peer *p = best ? rib_path_source(best)->owner : NULL;
+		if (p && must_be_counted(p) && rib_marks_have(&p->group->told, at))
+			p->own_let_out++;
+	}
 }
 
 size_t export_advertised(const struct peer *p)
@@ -426,6 +488,6 @@ size_t export_advertised(const struct peer *p)
 		return 0;
 	/* the group's count holds the peer's own best routes, which it is not told */
 	bool own = !g->alone && g->policy == RIB_EXPORT_ALL && g->to != RIB_TO_INTERNAL && p->source;
-	size_t mine = own ? p->source->best : !g->alone && g->policy == RIB_EXPORT_WRITTEN ? own_let_out(g, p) : 0;
+	size_t mine = own ? p->source->best : !g->alone && g->policy == RIB_EXPORT_WRITTEN ? p->own_let_out : 0;
 	return g->told.count > mine ? g->told.count - mine : 0;
 }

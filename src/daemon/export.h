@@ -35,6 +35,8 @@ struct group {
 	const struct peer *alone;      /* the only one in it; NULL: whoever gets the same words */
 	uint8_t paths[BGP_FAMILIES];   /* how many to a prefix, with identifiers; 0: one, without */
 	struct rib_cursor cursor;      /* open while there are members */
+	size_t peers;                  /* members and laggards */
+	struct tick ready_at;          /* its pause ends: see export.c */
 	struct rib_marks told;         /* Adj-RIB-Out: the entries that some member was told of */
 };
 
@@ -44,9 +46,11 @@ void export_leave(struct peer *p);
 void export_again(struct peer *p);
 /* Its export policy is another one now: tells what that lets out and takes back what it does not. */
 void export_policy_changed(struct peer *p);
-/* Some of the work; true: more is left that could be done now. */
-bool export_work(struct daemon *d);
+/* Some of the work; true: more is left that could be done now. Sets daemon.export_at. */
+bool export_work(struct daemon *d, struct tick now);
 /* Was the peer told of e, and not because it is from there? */
 bool export_told(const struct peer *p, const struct rib_entry *e);
-/* How many prefixes the peer was told and still has. */
+/* How many prefixes the peer was told and still has. Where policies are written, how many of them are its own, which it is not
+ * told, is known since export_count_own() only: one look at the whole table for all peers. */
+void export_count_own(struct daemon *d);
 size_t export_advertised(const struct peer *p);

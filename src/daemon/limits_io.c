@@ -80,6 +80,7 @@ void limits_advertised(struct daemon *d)
 	if (!d->told_too_much)
 		return;
 	d->told_too_much = false;
+	export_count_own(d);
 	list_each(n, tmp, &d->peers) {
 		struct peer *p = container_of(n, struct peer, node);
 		if (p->limits.advertised && p->group && export_advertised(p) > p->limits.advertised)

@@ -111,15 +111,22 @@ static void take(struct door *o, int fd, const struct sockaddr_storage *ss)
 
 static void on_connection(struct ev_loop *loop, ev_io *w, int revents)
 {
+	enum { AT_ONCE = 32 }; /* when a rack gets its power back */
 	struct door *o = w->data;
-	struct sockaddr_storage ss = {0};
-	socklen_t len = sizeof ss;
+	struct sockaddr_storage ss;
+	socklen_t len;
+	int fd = 0;
 	(void)revents;
-	int fd = accept4(w->fd, (struct sockaddr *)&ss, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (fd >= 0) {
+	for (unsigned n = 0; n < AT_ONCE; n++) {
+		memset(&ss, 0, sizeof ss);
+		len = sizeof ss;
+		fd = accept4(w->fd, (struct sockaddr *)&ss, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0)
+			break;
 		take(o, fd, &ss);
-		return;
 	}
+	if (fd >= 0)
+		return;
 	if (errno == EAGAIN || errno == ECONNABORTED || errno == EINTR)
 		return;
 	log_remote(&o->listener->limit, LOG_LEVEL_ERROR, "listener", "cannot accept a connection: %s", strerror(errno));

@@ -36,10 +36,12 @@ void block_unref(struct block *b)
 	live_drop(LIVE_BLOCK);
 }
 
+enum { RING_KEPT = 16 }; /* an empty queue's ring may stay so large */
+
 static void grow(struct outq *q)
 {
 	uint32_t cap = q->cap ? q->cap * 2 : 4;
-	struct block **ring = malloc(cap * sizeof(*ring));
+	struct outq_part *ring = malloc(cap * sizeof *ring);
 	if (!ring)
 		abort();
 	for (uint32_t i = 0; i < q->count; i++)
@@ -50,15 +52,15 @@ static void grow(struct outq *q)
 	q->head = 0;
 }
 
-void outq_push(struct outq *q, struct block *b)
+void outq_push(struct outq *q, struct block *b, uint32_t from, uint32_t to)
 {
-	if (b->len == 0)
+	if (from == to)
 		return;
 	if (q->count == q->cap)
 		grow(q);
 	b->refs++;
-	q->ring[(q->head + q->count++) & (q->cap - 1)] = b;
-	q->pending += b->len;
+	q->ring[(q->head + q->count++) & (q->cap - 1)] = (struct outq_part){b, from, to};
+	q->pending += to - from;
 }
 
 void outq_push_copy(struct outq *q, const void *data, size_t len)
@@ -66,16 +68,15 @@ void outq_push_copy(struct outq *q, const void *data, size_t len)
 	struct block *b = block_new((uint32_t)len);
 	memcpy(b->data, data, len);
 	b->len = (uint32_t)len;
-	outq_push(q, b);
+	outq_push(q, b, 0, b->len);
 	block_unref(b);
 }
 
 static void pop(struct outq *q)
 {
-	block_unref(q->ring[q->head]);
+	block_unref(q->ring[q->head].block);
 	q->head = (q->head + 1) & (q->cap - 1);
 	q->count--;
-	q->offset = 0;
 }
 
 void outq_clear(struct outq *q)
@@ -90,9 +91,8 @@ int outq_peek(const struct outq *q, struct iovec *iov, int max)
 {
 	int n = 0;
 	for (uint32_t i = 0; i < q->count && n < max; i++) {
-		struct block *b = q->ring[(q->head + i) & (q->cap - 1)];
-		uint32_t skip = i == 0 ? q->offset : 0;
-		iov[n++] = (struct iovec){b->data + skip, b->len - skip};
+		const struct outq_part *part = &q->ring[(q->head + i) & (q->cap - 1)];
+		iov[n++] = (struct iovec){part->block->data + part->from, part->to - part->from};
 	}
 	return n;
 }
@@ -101,12 +101,15 @@ void outq_written(struct outq *q, size_t n)
 {
 	q->pending -= n;
 	while (n) {
-		size_t left = q->ring[q->head]->len - q->offset;
+		struct outq_part *first = &q->ring[q->head];
+		size_t left = first->to - first->from;
 		if (n < left) {
-			q->offset += (uint32_t)n;
+			first->from += (uint32_t)n;
 			return;
 		}
 		n -= left;
 		pop(q);
 	}
+	if (!q->count && q->cap > RING_KEPT)
+		outq_clear(q);
 }

@@ -18,14 +18,19 @@ void block_unref(struct block *b);     /* NULL is fine */
  * may move. */
 struct block *block_fit(struct block *b);
 
+/* A block, or what of it this queue's reader gets. */
+struct outq_part {
+	struct block *block;
+	uint32_t from, to;
+};
+
 struct outq {
-	struct block **ring;
+	struct outq_part *ring;
 	uint32_t head, count, cap; /* cap is a power of two */
-	uint32_t offset;           /* bytes of the first block that are written already */
 	size_t pending;            /* bytes waiting */
 };
 
-void outq_push(struct outq *q, struct block *b); /* takes a reference of its own */
+void outq_push(struct outq *q, struct block *b, uint32_t from, uint32_t to); /* takes a reference of its own */
 void outq_push_copy(struct outq *q, const void *data, size_t len);
 void outq_clear(struct outq *q);
 /* Fills iov with what comes first; returns how many were filled. */

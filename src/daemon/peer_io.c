@@ -99,6 +99,8 @@ static void conn_forget(struct peer *p, enum bgp_slot slot)
 	struct peer_conn *c = &p->conn[slot];
 	ev_io_stop(p->daemon->loop, &c->reader);
 	ev_io_stop(p->daemon->loop, &c->writer);
+	list_remove(&c->unsent);
+	list_init(&c->unsent);
 	outq_clear(&c->out);
 	free(c->partial);
 	c->partial = NULL;
@@ -155,6 +157,30 @@ static void conn_write(struct peer *p, enum bgp_slot slot)
 	}
 	p->send_progress_at = (struct tick){0};
 	ev_io_stop(p->daemon->loop, &c->writer);
+}
+
+/* What was queued is written at the end of the turn, with all else that it brings. */
+static void write_soon(struct peer *p, enum bgp_slot slot)
+{
+	struct peer_conn *c = &p->conn[slot];
+	if (!ev_is_active(&c->writer) && list_empty(&c->unsent))
+		list_append(&p->daemon->unsent, &c->unsent);
+}
+
+bool peers_write(struct daemon *d)
+{
+	enum { LOOK_EVERY = 32 };
+	unsigned n = 0;
+	while (!list_empty(&d->unsent)) {
+		if (++n % LOOK_EVERY == 0 && clock_us() - d->turns.began.us > DAEMON_WORK_US)
+			return true;
+		struct peer_conn *c = container_of(d->unsent.next, struct peer_conn, unsent);
+		struct peer *p = c->reader.data;
+		list_remove(&c->unsent);
+		list_init(&c->unsent);
+		conn_write(p, (enum bgp_slot)(c - p->conn));
+	}
+	return false;
 }
 
 /* --- what the peer tells us */
@@ -635,7 +661,7 @@ static void carry_out(struct peer *p, const struct bgp_actions *acts)
 				break;
 			p->count.messages_out++;
 			outq_push_copy(&p->conn[a->slot].out, acts->bytes + a->at, a->len);
-			ev_io_start(p->daemon->loop, &p->conn[a->slot].writer);
+			write_soon(p, a->slot);
 			break;
 		case BGP_ACT_CLOSE:
 			conn_close(p, a->slot);
@@ -810,13 +836,13 @@ void peers_device_gone(struct daemon *d, const char *device, const char *why)
 	}
 }
 
-void peer_send(struct peer *p, struct block *b)
+void peer_send(struct peer *p, struct block *b, uint32_t from, uint32_t to)
 {
 	enum bgp_slot slot = bgp_session_slot(&p->session);
 	if (slot == BGP_SLOTS || p->conn[slot].fd < 0)
 		return;
-	outq_push(&p->conn[slot].out, b);
-	ev_io_start(p->daemon->loop, &p->conn[slot].writer);
+	outq_push(&p->conn[slot].out, b, from, to);
+	write_soon(p, slot);
 }
 
 size_t peer_pending(const struct peer *p)
@@ -840,6 +866,7 @@ struct peer *peer_new(struct daemon *d, const struct bgp_session_params *params,
 	bgp_session_init(&p->session, params, clock_seed());
 	for (unsigned i = 0; i < BGP_SLOTS; i++) {
 		p->conn[i].fd = -1;
+		list_init(&p->conn[i].unsent);
 		ev_io_init(&p->conn[i].reader, on_readable, -1, EV_READ);
 		ev_io_init(&p->conn[i].writer, on_writable, -1, EV_WRITE);
 		p->conn[i].reader.data = p->conn[i].writer.data = p;

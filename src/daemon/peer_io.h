@@ -26,6 +26,7 @@ struct peer_conn {
 	uint8_t *partial; /* an incomplete message, allocated when there is one */
 	size_t partial_len;
 	struct outq out;
+	struct list unsent; /* in daemon.unsent, where out has grown in this turn */
 };
 
 /* What is asked of the routes that go to a peer and come from it. */
@@ -79,6 +80,9 @@ struct peer {
 	uint8_t send_paths;           /* how many to a prefix it gets, where it can; 0: one */
 	struct group *group;
 	struct list member;        /* in group->members or group->laggards */
+	uint16_t skip;             /* batch.c's */
+	size_t own_let_out;        /* by export_count_own(): its own best routes that its group was told */
+	bool reading;              /* as a laggard it reads on, its group's pause or not */
 	struct rib_cursor cursor;  /* a laggard's own place in the journal */
 	struct rib_cursor news;    /* as a laggard: up to here nothing was ever sent to it before; not open: anything may have been */
 
@@ -130,8 +134,11 @@ void peers_device_gone(struct daemon *d, const char *device, const char *why);
 
 /* A connection from the peer's address was accepted; takes fd over. */
 void peer_accept(struct peer *p, int fd);
-/* Queues a block on the Established connection. */
-void peer_send(struct peer *p, struct block *b);
+/* Queues these bytes of a block on the Established connection. */
+void peer_send(struct peer *p, struct block *b, uint32_t from, uint32_t to);
+/* Writes what was queued, as far as the sockets take it: one call a connection. True: there is more, but the turn has been
+ * long. */
+bool peers_write(struct daemon *d);
 size_t peer_pending(const struct peer *p);
 /* Says goodbye with these bytes (may be 0) on a connection that belongs to no session and closes it in a moment, so
  * that the other side can read them. Takes fd over. */

@@ -59,7 +59,7 @@ static void send_mark(struct peer *p, enum bgp_family f, enum bgp_refresh_subtyp
 	struct block *b = block_new(64);
 	b->len = (uint32_t)bgp_refresh_encode(b->data, b->cap, bgp_family_afi(f), mark, 1);
 	p->count.messages_out++;
-	peer_send(p, b);
+	peer_send(p, b, 0, b->len);
 	block_unref(b);
 }
 

@@ -445,6 +445,8 @@ static struct json_object *show_ranges(struct show *s, uint64_t i)
 static struct json_object *show_peers(struct show *s)
 {
 	uint64_t i = 0;
+	if (s->at == 0)
+		export_count_own(s->daemon);
 	list_each(n, tmp, &s->daemon->peers) {
 		const struct peer *p = container_of(n, struct peer, node);
 		char place[PEER_PLACE_MAX];
