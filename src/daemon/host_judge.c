@@ -215,7 +215,7 @@ static void judge_neighbours(const struct judge *j, const struct check *c, const
 	long soft = read_or(j, path, value), hard = power_of_two_above(need * 4);
 	snprintf(row->value, sizeof row->value, "%ld (%llu in use)", value, (unsigned long long)n->entries);
 	bool near = need > (uint64_t)soft || need * 5 > (uint64_t)value * 4;
-	if (n->refused || near)
+	if (near || (n->refused && value < hard)) /* else it was mended meanwhile */
 		say(row, HOST_WRONG, "the neighbour table %s, and then neighbours cannot be reached by turns: "
 		    "sysctl -w net.%s.neigh.default.gc_thresh3=%ld net.%s.neigh.default.gc_thresh2=%ld net.%s.neigh.default.gc_thresh1=%ld",
 		    n->refused ? "is full" : "is nearly full", dir, hard, dir, hard / 2, dir, hard / 4);
