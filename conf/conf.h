@@ -96,6 +96,7 @@ enum conf_family { CONF_FAMILY_ANY, CONF_FAMILY_IPV4, CONF_FAMILY_IPV6 };
 enum conf_source { CONF_SOURCE_ANY, CONF_SOURCE_LOCAL, CONF_SOURCE_BGP, CONF_SOURCE_EXTERNAL };
 enum conf_action { CONF_ACTION_MISSING, CONF_ACTION_ACCEPT, CONF_ACTION_REJECT, CONF_ACTION_NEXT };
 enum conf_next_hop { CONF_NEXT_HOP_KEPT, CONF_NEXT_HOP_SELF, CONF_NEXT_HOP_ADDRESS };
+enum conf_objects { CONF_OBJECTS_UNSET, CONF_OBJECTS_AUTO, CONF_OBJECTS_NEVER };
 
 /* What a rule does not say is empty or "any". */
 struct conf_rule {
@@ -181,6 +182,7 @@ struct conf {
 		uint32_t metric;
 		uint8_t protocol;
 		uint16_t multipath;
+		enum conf_objects nexthop_objects;
 	} kernel;
 	char *control_socket;         /* default: <paths.run>/control */
 	char *run_dir, *state_dir;

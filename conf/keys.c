@@ -244,6 +244,9 @@ const struct conf_key conf_keys[] = {
 	 .help = "the mark of our routes: none with another one is ever touched"},
 	{"kernel.multipath", CONF_KEY_UINT, .min = 1, .max = 64, .expected = "a number from 1 to 64", .value = "16",
 	 TOP(kernel.multipath), .help = "how many equal paths a route may use"},
+	{"kernel.nexthop-objects", CONF_KEY_WORD, .expected = "auto or never", .words = {"auto", "never"}, .value = "auto",
+	 TOP(kernel.nexthop_objects),
+	 .help = "auto: routes refer to next-hop objects, shared by all with the same next hops, where the kernel has them; never: each says its next hops itself"},
 
 	LATER("kubernetes", "pod CIDRs and the directory from the API server"),
 	LATER("kubernetes.enabled", "whether"),

@@ -84,6 +84,11 @@ void netlink_socket_close(struct netlink_socket *s)
 	free(s);
 }
 
+uint32_t netlink_socket_port(const struct netlink_socket *s)
+{
+	return s->port;
+}
+
 int netlink_socket_fd(const struct netlink_socket *s)
 {
 	return s->fd;

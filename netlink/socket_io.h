@@ -25,6 +25,8 @@ enum { NETLINK_WAIT_MS = 10000, NETLINK_TEXT_MAX = 160 };
 int netlink_socket_open(struct netlink_socket **out, uint32_t groups);
 void netlink_socket_close(struct netlink_socket *s); /* NULL is fine */
 int netlink_socket_fd(const struct netlink_socket *s);
+/* What the kernel puts into the events that this socket is the cause of. */
+uint32_t netlink_socket_port(const struct netlink_socket *s);
 /* Opens it anew where it is broken (it answers with errors), or where the descriptor is no longer this socket, since something
  * closed it: 1, and everything that was not answered is lost; the descriptor, the port and the filter of
  * netlink_socket_ignore_own() are other ones. 0: it is open. -errno: it cannot be opened, try again. */

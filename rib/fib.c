@@ -6,9 +6,10 @@
 
 #include "src/base/live.h"
 
-void fib_init(struct fib *f, struct nhset_table *nhsets, const struct route_mark *mark)
+void fib_init(struct fib *f, struct nhset_table *nhsets, const struct route_mark *mark, bool no_objects)
 {
 	memset(f, 0, sizeof *f);
+	objects_init(&f->objects, nhsets, mark, no_objects);
 	hash_table_init(&f->table);
 	list_init(&f->todo);
 	list_init(&f->hurt);
@@ -25,10 +26,47 @@ static void set(struct nhset **slot, struct nhset *s)
 	nhset_unref(old);
 }
 
-static void set_have(struct fib *f, struct fib_entry *e, struct nhset *s)
+static void set_way(struct fib *f, struct object_way **slot, struct object_way *w)
 {
-	f->installed += (s != NULL) - (size_t)(e->have != NULL);
-	set(&e->have, s);
+	struct object_way *old = *slot;
+	*slot = w ? objects_ref(w) : NULL;
+	objects_unref(&f->objects, old);
+}
+
+static void set_have(struct fib *f, struct fib_entry *e, struct object_way *w)
+{
+	f->installed += (w != NULL) - (size_t)(e->have != NULL);
+	if (w)
+		objects_count_route(&f->objects, w, true);
+	if (e->have)
+		objects_count_route(&f->objects, e->have, false);
+	set_way(f, &e->have, w);
+}
+
+const struct nhset *fib_entry_have(const struct fib_entry *e)
+{
+	return e->have && !e->have->gone ? e->have->meant : NULL;
+}
+
+/* Would a route that refers to w be right? */
+static bool is_wanted(const struct fib *f, const struct fib_entry *e, const struct object_way *w)
+{
+	if (!e->want || !f->objects.lost_count)
+		return objects_fits(&f->objects, w, e->want);
+	struct nhset *target = objects_target(&f->objects, e->want);
+	bool fits = objects_fits(&f->objects, w, target);
+	nhset_unref(target);
+	return fits;
+}
+
+bool fib_entry_right(const struct fib *f, const struct fib_entry *e)
+{
+	return is_wanted(f, e, e->have);
+}
+
+size_t fib_installed(const struct fib *f)
+{
+	return f->installed - f->objects.dead_routes;
 }
 
 static void set_want(struct fib *f, struct fib_entry *e, struct nhset *s)
@@ -106,7 +144,7 @@ static void free_entry(struct fib *f, struct fib_entry *e)
 	dequeue(f, e);
 	set_have(f, e, NULL);
 	set_want(f, e, NULL);
-	set(&e->sent, NULL);
+	set_way(f, &e->sent, NULL);
 	f->in_flight -= e->in_flight;
 	hash_table_remove(&f->table, &e->node);
 	drop_trouble(f, e);
@@ -121,6 +159,7 @@ void fib_fini(struct fib *f)
 		free_entry(f, container_of(n, struct fib_entry, node));
 	}
 	hash_table_fini(&f->table);
+	objects_fini(&f->objects);
 }
 
 static struct fib_entry *find(const struct fib *f, const struct prefix *p)
@@ -156,8 +195,8 @@ static void place(struct fib *f, struct fib_entry *e, struct list *queue)
 	dequeue(f, e);
 	if (e->in_flight)
 		return; /* fib_done() settles it again */
-	if (e->want != e->have) {
-		if (!f->held || !e->have || e->lost)
+	if (!fib_entry_right(f, e)) {
+		if (!f->held || !fib_entry_have(e) || e->lost)
 			enqueue(f, e, queue);
 		return;
 	}
@@ -193,39 +232,60 @@ void fib_want(struct fib *f, const struct prefix *p, struct nhset *want)
 	if (!want && !find(f, p))
 		return;
 	struct fib_entry *e = find_or_make(f, p);
-	if (e->want == want && e->want)
+	if (e->want == want && e->want) {
+		if (e->on == FIB_NO_QUEUE)
+			settle(f, e); /* a group may have lost what is wanted again */
 		return;
+	}
 	e->lost |= loses_next_hop(e->want, want);
 	set_want(f, e, want);
 	drop_trouble(f, e);
 	settle(f, e);
 }
 
-static void fill_route(const struct fib *f, const struct fib_entry *e, const struct nhset *s, struct route *r)
+static void fill_route(const struct fib *f, const struct fib_entry *e, const struct object_way *w, struct route *r)
 {
+	const struct nhset *s = w->meant;
 	r->prefix = e->prefix;
 	r->mark = f->mark;
 	r->type = s->count ? ROUTE_UNICAST : ROUTE_BLACKHOLE;
+	r->nexthop_id = w->id;
 	r->nexthop_count = s->count;
-	r->nexthop_id = 0;
 	r->scope = 0;
 	memcpy(r->nexthops, s->at, s->count * sizeof *s->at);
 }
 
+/* What e is to refer to next; NULL: no route. */
+static struct object_way *next_way(struct fib *f, const struct fib_entry *e)
+{
+	struct nhset *target = e->want ? objects_target(&f->objects, e->want) : NULL;
+	struct object_way *w = target ? objects_way(&f->objects, target) : NULL;
+	nhset_unref(target);
+	return w;
+}
+
 bool fib_next(struct fib *f, struct fib_intent *out)
 {
-	if (list_empty(&f->todo))
-		return false;
-	struct fib_entry *e = container_of(f->todo.next, struct fib_entry, queue);
-	dequeue(f, e);
-	set(&e->sent, e->want);
-	e->in_flight = true;
-	f->in_flight++;
-	out->entry = e;
-	/* what we do not know to be ours is never replaced: FIB_ADD is refused where another's route stands */
-	out->op = !e->want ? FIB_DELETE : e->have ? FIB_REPLACE : FIB_ADD;
-	fill_route(f, e, e->want ? e->want : e->have, &out->route);
-	return true;
+	while (!list_empty(&f->todo)) {
+		struct fib_entry *e = container_of(f->todo.next, struct fib_entry, queue);
+		struct object_way *w = next_way(f, e);
+		if (w && !objects_ready(w))
+			return false;
+		if (fib_entry_right(f, e)) { /* no better way was to be had */
+			settle(f, e);
+			continue;
+		}
+		dequeue(f, e);
+		set_way(f, &e->sent, w);
+		e->in_flight = true;
+		f->in_flight++;
+		out->entry = e;
+		/* what we do not know to be ours is never replaced: FIB_ADD is refused where another's route stands */
+		out->op = !w ? FIB_DELETE : fib_entry_have(e) ? FIB_REPLACE : FIB_ADD;
+		fill_route(f, e, w ? w : e->have, &out->route);
+		return true;
+	}
+	return false;
 }
 
 static int64_t wait_ms(unsigned level)
@@ -268,7 +328,7 @@ static void repaired(struct fib *f, struct fib_entry *e)
 bool fib_done(struct fib *f, struct fib_entry *e, int error, const char *text, struct tick now)
 {
 	bool gone = !e->sent && (error == -ESRCH || error == -ENOENT || error == -ENODEV);
-	bool obsolete = e->sent != e->want;
+	bool obsolete = !is_wanted(f, e, e->sent);
 	f->in_flight--;
 	e->in_flight = false;
 	e->touched = f->round;
@@ -276,7 +336,9 @@ bool fib_done(struct fib *f, struct fib_entry *e, int error, const char *text, s
 		set_have(f, e, e->sent);
 	else if (error == -ENOENT)
 		set_have(f, e, NULL); /* what we meant to replace is not there */
-	set(&e->sent, NULL);
+	if (error && e->sent && e->sent->id) /* what it refers to may be gone */
+		f->objects.doubted = f->unclear = true;
+	set_way(f, &e->sent, NULL);
 	if (error && !gone && !obsolete && error != -ENOENT)
 		return fail(f, e, error, text, now);
 	if (error == 0)
@@ -290,7 +352,7 @@ void fib_lost(struct fib *f, struct fib_entry *e)
 	f->in_flight--;
 	e->in_flight = false;
 	e->touched = f->round;
-	set(&e->sent, NULL);
+	set_way(f, &e->sent, NULL);
 	f->unclear = true;
 }
 
@@ -385,34 +447,40 @@ static bool displaced(struct fib *f, struct fib_entry *e, uint8_t owner, struct 
 static bool is_ours(const struct fib *f, const struct fib_entry *e, const struct route *r)
 {
 	return r->mark.protocol == f->mark.protocol &&
-	       (r->type == ROUTE_BLACKHOLE || r->nexthop_id || (r->nexthop_count && !addr_is_zero(&r->nexthops[0].gateway)) || (e && e->have));
+	       (r->type == ROUTE_BLACKHOLE || r->nexthop_id || (r->nexthop_count && !addr_is_zero(&r->nexthops[0].gateway)) || (e && fib_entry_have(e)));
 }
 
-static struct nhset *set_of(struct fib *f, const struct route *r)
+/* Where we did not say the links, those that the kernel found are not part of what is compared. */
+static struct object_way *way_of(struct fib *f, const struct fib_entry *e, const struct route *r)
 {
-	struct route_nexthop at[ROUTE_NEXTHOPS_MAX];
-	for (unsigned i = 0; i < r->nexthop_count; i++) {
-		at[i] = r->nexthops[i];
-		if (!addr_is_zero(&at[i].gateway) && !addr_is_link_local(&at[i].gateway))
-			at[i].ifindex = 0; /* the kernel's finding, not part of what we say */
-	}
-	return nhset_of(f->nhsets, at, r->type == ROUTE_UNICAST ? r->nexthop_count : 0);
+	const struct nhset *have = fib_entry_have(e);
+	struct route loose = *r;
+	if (r->nexthop_id || r->type != ROUTE_UNICAST)
+		return objects_way_found(&f->objects, r);
+	for (unsigned i = 0; i < r->nexthop_count; i++)
+		if (!addr_is_zero(&r->nexthops[i].gateway) && !addr_is_link_local(&r->nexthops[i].gateway))
+			loose.nexthops[i].ifindex = 0;
+	struct nhset *s = nhset_of(f->nhsets, loose.nexthops, loose.nexthop_count);
+	bool said_so = s == e->want || s == have;
+	struct object_way *w = objects_way_found(&f->objects, said_so ? &loose : r);
+	nhset_unref(s);
+	return w;
 }
 
 /* Does the kernel have what we know? */
 static bool is_as_known(struct fib *f, const struct fib_entry *e, const struct route *r)
 {
-	struct nhset *s = set_of(f, r);
-	bool same = e->have == s;
-	nhset_unref(s);
+	struct object_way *w = way_of(f, e, r);
+	bool same = e->have == w;
+	objects_unref(&f->objects, w);
 	return same;
 }
 
 static void take_over(struct fib *f, struct fib_entry *e, const struct route *r)
 {
-	struct nhset *s = set_of(f, r);
-	set_have(f, e, s);
-	nhset_unref(s);
+	struct object_way *w = way_of(f, e, r);
+	set_have(f, e, w);
+	objects_unref(&f->objects, w);
 }
 
 static enum fib_event foreign_event(struct fib *f, struct fib_entry *e, const struct route *r, unsigned how, struct tick now)
@@ -424,7 +492,7 @@ static enum fib_event foreign_event(struct fib *f, struct fib_entry *e, const st
 		place(f, e, &f->hurt);
 		return FIB_FOREIGN_WENT;
 	}
-	if (!e->want || (e->have && !(how & FIB_REPLACED))) /* beside ours: an appended one comes second */
+	if (!e->want || (fib_entry_have(e) && !(how & FIB_REPLACED))) /* beside ours: an appended one comes second */
 		return FIB_NOTHING;
 	return displaced(f, e, r->mark.protocol, now) ? FIB_FOREIGN_CAME : FIB_NOTHING;
 }
@@ -450,7 +518,7 @@ static bool take_hops(struct fib *f, struct fib_entry *e, const struct route *r)
 
 static enum fib_event taken(struct fib *f, struct fib_entry *e, const struct route *r, unsigned how, struct tick now)
 {
-	if (!e || !e->have)
+	if (!e || !fib_entry_have(e))
 		return FIB_NOTHING;
 	if (!take_hops(f, e, r)) { /* what stood there before our last change */
 		f->unclear = true;
@@ -470,7 +538,7 @@ static enum fib_event bent(struct fib *f, const struct route *r, struct tick now
 	if (is_as_known(f, e, r))
 		return FIB_NOTHING;
 	take_over(f, e, r);
-	if (e->want == e->have) { /* put back by another hand */
+	if (fib_entry_right(f, e)) { /* put back by another hand */
 		settle(f, e);
 		return FIB_NOTHING;
 	}
@@ -518,7 +586,7 @@ static void note(struct fib *f, size_t *kind, const struct prefix *p)
 static void found_foreign(struct fib *f, const struct route *r)
 {
 	struct fib_entry *e = find(f, &r->prefix);
-	if (!e || !e->want || e->have || !judged_by(f, e))
+	if (!e || !e->want || fib_entry_have(e) || !judged_by(f, e))
 		return;
 	e->seen = f->round;
 	if (!displaced(f, e, r->mark.protocol, f->round_at))
@@ -530,9 +598,9 @@ static void found_foreign(struct fib *f, const struct route *r)
 static void found_other(struct fib *f, struct fib_entry *e, const struct route *r)
 {
 	struct fib_findings *x = &f->findings;
-	bool known = e->have != NULL;
+	bool known = fib_entry_have(e) != NULL;
 	take_over(f, e, r);
-	if (e->want == e->have) { /* we had only lost sight of it */
+	if (fib_entry_right(f, e)) { /* we had only lost sight of it */
 		settle(f, e);
 		return;
 	}
@@ -566,14 +634,14 @@ static bool worth_a_try(const struct fib *f, const struct fib_entry *e)
 {
 	if (e->on == FIB_WAITING)
 		return e->trouble->error && !(e->trouble->foreign && e->seen == f->round);
-	return e->on == FIB_NO_QUEUE && e->want != e->have;
+	return e->on == FIB_NO_QUEUE && !fib_entry_right(f, e);
 }
 
 static void judge(struct fib *f, struct fib_entry *e)
 {
 	if (!judged_by(f, e))
 		return;
-	if (e->have && e->seen != f->round) {
+	if (e->have && (e->have->gone || e->seen != f->round)) {
 		set_have(f, e, NULL);
 		note(f, &f->findings.missing, &e->prefix);
 		mend(f, e, FIB_TAKEN);
@@ -619,7 +687,7 @@ const struct fib_entry *fib_next_difference(const struct fib *f, uint64_t *at, u
 			return NULL;
 		for (struct hash_node *n = f->table.buckets[slot]; n; n = n->next) {
 			const struct fib_entry *e = container_of(n, struct fib_entry, node);
-			if (i++ < skip || e->want == e->have)
+			if (i++ < skip || fib_entry_right(f, e))
 				continue;
 			*at = (uint64_t)slot << 16 | i;
 			return e;
@@ -633,10 +701,11 @@ size_t fib_release(struct fib *f)
 {
 	size_t differ = 0;
 	f->held = false;
+	objects_release(&f->objects);
 	for (struct hash_node *n = hash_table_each(&f->table, NULL), *next; n; n = next) {
 		struct fib_entry *e = container_of(n, struct fib_entry, node);
 		next = hash_table_each(&f->table, n);
-		differ += e->want != e->have;
+		differ += !fib_entry_right(f, e);
 		settle(f, e);
 	}
 	return differ;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "rib/nhset.h"
+#include "rib/objects.h"
 #include "rib/route.h"
 #include "src/base/hash.h"
 #include "src/base/list.h"
@@ -44,7 +45,8 @@ struct fib_entry {
 	uint16_t seen, touched; /* in which comparison it was found, in which one it changed */
 	uint16_t fights : 4;    /* how often others took it away no later than FIB_PEACE_MS after it was put back */
 	uint16_t fought_at : 12; /* when last, in units of FIB_FOUGHT_UNIT_MS, wrapping */
-	struct nhset *want, *have, *sent; /* references; NULL: no route */
+	struct nhset *want;     /* reference; NULL: no route */
+	struct object_way *have, *sent; /* what the route refers to; references; NULL: no route. See fib_entry_have() */
 	struct fib_trouble *trouble;      /* owned; NULL: none */
 };
 
@@ -64,6 +66,7 @@ struct fib {
 	struct list todo, waiting[FIB_WAITS]; /* each of waiting in the order of retry_at */
 	struct list hurt;                     /* what others took or bent: also to do, from fib_mend() on */
 	struct nhset_table *nhsets;
+	struct objects objects;
 	struct route_mark mark;
 	bool held;
 	bool unclear;  /* only a comparison can tell what the kernel has of some entry; whoever plans one resets it */
@@ -84,12 +87,13 @@ struct fib_intent {
 	struct route route;
 };
 
-void fib_init(struct fib *f, struct nhset_table *nhsets, const struct route_mark *mark);
+/* no_objects: routes say their next hops themselves. */
+void fib_init(struct fib *f, struct nhset_table *nhsets, const struct route_mark *mark, bool no_objects);
 void fib_fini(struct fib *f); /* forgets; the kernel keeps what it has */
 
 /* The kernel should have prefix with want (a reference is taken), or not at all where want is NULL. */
 void fib_want(struct fib *f, const struct prefix *p, struct nhset *want);
-/* The next thing to do; false: nothing. */
+/* The next thing to do; false: nothing, or an object is to be made first: ask objects_next(). */
 bool fib_next(struct fib *f, struct fib_intent *out);
 /* The kernel answered: error 0 or -errno with its words. The entry may be gone afterwards. True: a refusal that was not
  * known before, for the log. */
@@ -123,6 +127,12 @@ const struct fib_entry *fib_next_difference(const struct fib *f, uint64_t *at, u
 size_t fib_release(struct fib *f);
 
 const struct fib_entry *fib_find(const struct fib *f, const struct prefix *p);
+/* The next hops of the kernel's route; NULL: there is none. */
+const struct nhset *fib_entry_have(const struct fib_entry *e);
+/* Is that what is wanted? */
+bool fib_entry_right(const struct fib *f, const struct fib_entry *e);
+/* Our routes in the kernel. */
+size_t fib_installed(const struct fib *f);
 /* -errno of the last refusal, 0: none. */
 int fib_entry_error(const struct fib_entry *e);
 /* Another took it away so often that it waits. */

@@ -108,22 +108,25 @@ struct nhset *nhset_of(struct nhset_table *t, const struct route_nexthop *at, un
 
 static struct route_nexthop hop(const struct addr *gateway, uint32_t ifindex, uint16_t weight)
 {
-	return (struct route_nexthop){
-		.gateway = *gateway, .ifindex = addr_is_link_local(gateway) ? ifindex : 0, .weight = weight};
+	return (struct route_nexthop){.gateway = *gateway, .ifindex = ifindex, .weight = weight};
 }
 
-/* A next hop on a link of ours is a gateway itself; to any other lead the kernel's. */
+/* A next hop on a link of ours is a gateway itself; to any other lead the kernel's. Over which link is known from the kernel's
+ * answer, and where nothing is tracked of link-local ones only. */
 static unsigned add_path(struct route_nexthop *at, unsigned n, const struct rib *r, const struct rib_path *p, uint16_t weight)
 {
 	const struct nexthop *nh = rib_next_hop(r, p);
 	const struct addr next_hop = bgp_attrs_next_hop(rib_path_attrs(p));
+	uint32_t ifindex = addr_is_link_local(&next_hop) ? rib_path_source(p)->ifindex : 0;
 	if (!nh || nh->state == NEXTHOP_DIRECT || !nh->via) {
-		at[n++] = hop(&next_hop, rib_path_source(p)->ifindex, weight);
+		bool found = nh && nh->via && nh->via->count && !ifindex;
+		at[n++] = hop(&next_hop, found ? nh->via->at[0].ifindex : ifindex, weight);
 		return n;
 	}
 	for (unsigned i = 0; i < nh->via->count && n < ROUTE_NEXTHOPS_MAX; i++) {
 		const struct route_nexthop *via = &nh->via->at[i];
-		at[n++] = hop(addr_is_zero(&via->gateway) ? &next_hop : &via->gateway, via->ifindex, weight);
+		at[n] = hop(addr_is_zero(&via->gateway) ? &next_hop : &via->gateway, via->ifindex, weight);
+		at[n++].onlink = via->onlink;
 	}
 	return n;
 }
@@ -174,7 +177,7 @@ struct nhset *nhset_choose(struct nhset_table *t, const struct rib *r, struct ri
 	uint64_t bandwidth[ROUTE_NEXTHOPS_MAX];
 	uint16_t weights[ROUTE_NEXTHOPS_MAX];
 	unsigned paths = 0, n = 0;
-	if (!best || rib_path_source(best)->kind == RIB_SOURCE_EXTERNAL)
+	if (!best)
 		return NULL;
 	if (!bgp_attrs_has_next_hop(rib_path_attrs(best))) /* our own, or to be discarded */
 		return intern(t, NULL, 0);

@@ -230,6 +230,13 @@ static void end_way(struct objects *o, struct object_way *w)
 		free_way(o, w);
 }
 
+static void allow_refused(struct objects *o)
+{
+	for (struct hash_node *n = hash_table_each(&o->nhsets->sets, NULL); n && o->refusals; n = hash_table_each(&o->nhsets->sets, n))
+		container_of(n, struct nhset, node)->refused = false;
+	o->refusals = 0;
+}
+
 void objects_fini(struct objects *o)
 {
 	list_each(n, tmp, &o->ways)
@@ -238,6 +245,7 @@ void objects_fini(struct objects *o)
 		next = hash_table_each(&o->hops, n);
 		free_hop(o, container_of(n, struct object_hop, node));
 	}
+	allow_refused(o);
 	hash_table_fini(&o->hops);
 	free(o->slots);
 	free(o->found);
@@ -672,13 +680,6 @@ static bool judge(struct objects *o, struct object_way *w, bool hops_gone)
 	if (w->dirty || (!w->refs && !o->adopting))
 		enqueue(o, w);
 	return differs;
-}
-
-static void allow_refused(struct objects *o)
-{
-	for (struct hash_node *n = hash_table_each(&o->nhsets->sets, NULL); n && o->refusals; n = hash_table_each(&o->nhsets->sets, n))
-		container_of(n, struct nhset, node)->refused = false;
-	o->refusals = 0;
 }
 
 size_t objects_dump_end(struct objects *o)

@@ -76,6 +76,7 @@ struct objects {
 	uint8_t protocol;
 	bool off;              /* no objects: the operator's wish, or the kernel's */
 	int off_error;         /* -errno of the refusal that ended it; 0: the operator's wish */
+	bool doubted;          /* the kernel may have lost some: whoever dumps them resets it */
 	bool adopting;         /* what a dump finds is of a former life */
 	unsigned lost_count, refusals; /* hops, sets */
 	size_t hop_count, group_count; /* in the kernel */

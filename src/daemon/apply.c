@@ -102,6 +102,11 @@ struct route_mark apply_route_mark(const struct conf *c)
 	return (struct route_mark){.table = c->kernel.table, .metric = c->kernel.metric, .protocol = c->kernel.protocol};
 }
 
+bool apply_no_objects(const struct conf *c)
+{
+	return c->kernel.nexthop_objects == CONF_OBJECTS_NEVER;
+}
+
 static uint32_t cluster_id_of(const struct daemon *d, const struct conf *c)
 {
 	return c->node.cluster_id ? c->node.cluster_id : d->router_id;

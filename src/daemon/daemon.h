@@ -106,3 +106,4 @@ unsigned apply_external(struct daemon *d, const struct conf *next);
 /* A peer of the range, for who calls from there. */
 struct peer *apply_range_peer(struct daemon *d, struct range *r, const struct addr *from);
 struct route_mark apply_route_mark(const struct conf *c);
+bool apply_no_objects(const struct conf *c);

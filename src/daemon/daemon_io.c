@@ -406,7 +406,8 @@ static bool needs_restart(const struct conf *a, const struct conf *b)
 	return !same_text(a->control_socket, b->control_socket) || !same_text(a->run_dir, b->run_dir) ||
 	       !same_text(a->state_dir, b->state_dir) || a->kernel.install != b->kernel.install ||
 	       a->kernel.table != b->kernel.table || !same_vrf(a->kernel.vrf, b->kernel.vrf) || a->kernel.metric != b->kernel.metric ||
-	       a->kernel.protocol != b->kernel.protocol || a->kernel.multipath != b->kernel.multipath;
+	       a->kernel.protocol != b->kernel.protocol || a->kernel.multipath != b->kernel.multipath ||
+	       a->kernel.nexthop_objects != b->kernel.nexthop_objects;
 }
 
 struct conf *daemon_load(const struct daemon *d, struct conf_errors *errors)

@@ -15,10 +15,12 @@
 #include "src/daemon/daemon.h"
 #include "src/daemon/kernel_watch_io.h"
 #include "src/daemon/nexthop_io.h"
+#include "src/daemon/objects_io.h"
 
 enum {
 	WINDOW = 1024,       /* requests without an answer; a power of two */
 	FEED = 1024,         /* journal entries a turn */
+	OBJECTS = 64,        /* said to the kernel in one go */
 	BATCH_BYTES = 16384, /* one write to the kernel, which works on it meanwhile: some 250 routes, 1 to 2 ms */
 };
 
@@ -29,8 +31,10 @@ struct fib_writer {
 	struct netlink_socket *requests;
 	struct audit *audit;
 	struct kernel_watch *watch;
+	struct objects_writer *objects;
 	ev_io answers_io;
 	ev_timer retry;
+	unsigned objects_left; /* that may be said in this turn */
 	bool broken; /* the socket, until it is mended */
 	uint64_t overruns;
 	uint32_t seq, answered; /* numbers: of the next request, of the oldest without an answer */
@@ -171,12 +175,25 @@ static void give_back(struct fib_writer *w, uint32_t first, int error)
 		fib_done(&w->fib, w->waiting[(w->seq - 1) & (WINDOW - 1)], error, "the request could not be sent", clock_now());
 }
 
+/* Objects go ahead of the routes that refer to them. */
+static bool next(struct fib_writer *w, struct fib_intent *out)
+{
+	while (!fib_next(&w->fib, out)) {
+		if (w->objects_left == 0)
+			return false;
+		w->objects_left--;
+		if (!objects_writer_say(w->objects, 1))
+			return fib_next(&w->fib, out); /* it may be that none is to be had, or that it is there */
+	}
+	return true;
+}
+
 /* Bytes of the intentions that buf has room for; *last: the message to be acknowledged. */
 static size_t fill(struct fib_writer *w, uint8_t *buf, struct nlmsghdr **last)
 {
 	struct fib_intent intent;
 	size_t len = 0;
-	while (BATCH_BYTES - len >= NETLINK_ROUTE_MESSAGE_MAX && !is_full(w) && fib_next(&w->fib, &intent)) {
+	while (BATCH_BYTES - len >= NETLINK_ROUTE_MESSAGE_MAX && !is_full(w) && next(w, &intent)) {
 		size_t n = netlink_route_encode(buf + len, BATCH_BYTES - len, op_of(intent.op), w->seq, &intent.route);
 		if (!n) { /* never sent, so nobody would answer */
 			fib_done(&w->fib, intent.entry, -EINVAL, "this route cannot be said in netlink", clock_now());
@@ -222,6 +239,9 @@ static bool push(struct fib_writer *w)
 bool fib_writer_work(struct fib_writer *w)
 {
 	bool more = feed(w);
+	objects_writer_check(w->objects);
+	w->objects_left = OBJECTS;
+	more |= objects_writer_say(w->objects, OBJECTS);
 	if (!w->broken)
 		more |= push(w);
 	if (w->fib.unclear)
@@ -235,11 +255,16 @@ bool fib_writer_work(struct fib_writer *w)
 static int open_kernel(struct fib_writer *w)
 {
 	int error = netlink_socket_open(&w->requests, 0);
+	w->objects = error ? NULL : objects_writer_new(w->daemon, &w->fib);
+	if (!error && !w->objects)
+		error = -EIO;
 	if (!error)
 		error = kernel_watch_new(&w->watch, w->daemon, &w->fib, w->audit, w->requests);
 	if (!error)
+		objects_writer_check(w->objects);
+	if (!error)
 		error = audit_now(w->audit);
-	w->adopted = w->fib.installed;
+	w->adopted = fib_installed(&w->fib);
 	return error;
 }
 
@@ -249,20 +274,22 @@ static void close_kernel(struct fib_writer *w)
 	ev_timer_stop(w->daemon->loop, &w->retry);
 	kernel_watch_free(w->watch);
 	audit_free(w->audit);
+	objects_writer_free(w->objects);
 	netlink_socket_close(w->requests);
 	fib_fini(&w->fib);
 	free(w);
 }
 
-struct fib_writer *fib_writer_new(struct daemon *d, const struct route_mark *mark)
+struct fib_writer *fib_writer_new(struct daemon *d, const struct route_mark *mark, bool no_objects)
 {
 	struct fib_writer *w = calloc(1, sizeof *w);
 	if (!w)
 		abort();
 	w->daemon = d;
 	w->seq = w->answered = 1;
-	fib_init(&w->fib, &d->nhsets, mark);
-	w->fib.held = true; /* until it is clear what came from a former life */
+	fib_init(&w->fib, &d->nhsets, mark, no_objects);
+	w->fib.held = w->fib.objects.adopting = true; /* until it is clear what came from a former life */
+	w->fib.objects.doubted = true;
 	w->audit = audit_new(d, &w->fib);
 	ev_init(&w->answers_io, on_answers);
 	ev_timer_init(&w->retry, on_retry, 0., 0.);
@@ -301,6 +328,16 @@ void fib_writer_release(struct fib_writer *w)
 	size_t differ = fib_release(&w->fib);
 	if (w->adopted)
 		log_info("kernel", "%zu routes of a former life taken over, %zu changes", w->adopted, differ);
+}
+
+void fib_writer_object_event(struct fib_writer *w, uint32_t port)
+{
+	objects_writer_heard(w->objects, port);
+}
+
+const char *fib_writer_no_objects(const struct fib_writer *w)
+{
+	return objects_writer_why_not(w->objects);
 }
 
 const struct fib *fib_writer_fib(const struct fib_writer *w)

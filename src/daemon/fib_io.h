@@ -11,8 +11,8 @@
 struct daemon;
 struct fib_writer;
 
-/* Reads what the kernel has of ours. NULL after saying why. */
-struct fib_writer *fib_writer_new(struct daemon *d, const struct route_mark *mark);
+/* Reads what the kernel has of ours. no_objects: routes say their next hops themselves. NULL after saying why. */
+struct fib_writer *fib_writer_new(struct daemon *d, const struct route_mark *mark, bool no_objects);
 /* Leaves the kernel as it is. */
 void fib_writer_free(struct fib_writer *w);
 
@@ -22,6 +22,10 @@ bool fib_writer_work(struct fib_writer *w);
 size_t fib_writer_adopted(const struct fib_writer *w);
 /* A writer begins by holding back every change; this lets them go. */
 void fib_writer_release(struct fib_writer *w);
+/* Something happened to a next-hop object, through the netlink socket with this port. */
+void fib_writer_object_event(struct fib_writer *w, uint32_t port);
+/* Why there are no next-hop objects; NULL: there are. */
+const char *fib_writer_no_objects(const struct fib_writer *w);
 /* For commands: the state of a prefix, and the counters. */
 const struct fib *fib_writer_fib(const struct fib_writer *w);
 size_t fib_writer_failed(const struct fib_writer *w);

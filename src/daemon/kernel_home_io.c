@@ -135,7 +135,7 @@ static bool open_fib(struct daemon *d, uint32_t table)
 {
 	struct route_mark mark = apply_route_mark(d->conf);
 	mark.table = table;
-	d->fib = fib_writer_new(d, &mark);
+	d->fib = fib_writer_new(d, &mark, apply_no_objects(d->conf));
 	if (d->fib && !d->restarting)
 		fib_writer_release(d->fib);
 	return d->fib;
@@ -248,7 +248,7 @@ int kernel_home_start(struct daemon *d)
 	if (vrf)
 		mark.table = d->home->now.table;
 	if (mark.table)
-		d->fib = fib_writer_new(d, &mark);
+		d->fib = fib_writer_new(d, &mark, apply_no_objects(d->conf));
 	if (mark.table && !d->fib)
 		return -1;
 	d->next_hops = next_hops_new(d);

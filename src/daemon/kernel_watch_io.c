@@ -16,6 +16,7 @@
 #include "src/base/log_io.h"
 #include "src/daemon/audit_io.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/fib_io.h"
 #include "src/daemon/nexthop_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/pods_io.h"
@@ -109,6 +110,7 @@ static void on_link_event(struct kernel_watch *w, const struct nlmsghdr *h)
 		return;
 	peers_link_changed(w->daemon, link.ifindex, link.name, up);
 	next_hops_link_changed(w->daemon->next_hops, link.ifindex);
+	w->fib->objects.doubted = true;
 	host_changed(w);
 }
 
@@ -253,6 +255,10 @@ static void on_event(void *arg, const struct nlmsghdr *h, int error, const char 
 	case RTM_DELADDR:
 		on_addr_event(w, h);
 		break;
+	case RTM_NEWNEXTHOP:
+	case RTM_DELNEXTHOP:
+		fib_writer_object_event(w->daemon->fib, h->nlmsg_pid);
+		break;
 	case RTM_NEWROUTE:
 	case RTM_DELROUTE:
 		on_route_event(w, h);
@@ -294,6 +300,7 @@ static void missed_events(struct kernel_watch *w)
 	size_t n = netlink_link_dump_request(buf, sizeof buf, 0);
 	netlink_socket_send(w->socket, buf, n);
 	next_hops_missed_events(w->daemon->next_hops);
+	w->fib->objects.doubted = true;
 	audit_plan(w->audit);
 	plan_pods(w);
 	soon(w, &w->facts, HOST_DELAY_MS);
@@ -318,7 +325,8 @@ static void on_events(struct ev_loop *loop, ev_io *io, int revents)
 
 static int open_socket(struct kernel_watch *w, const struct netlink_socket *own)
 {
-	uint32_t groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE;
+	const uint32_t nexthops = UINT32_C(1) << (RTNLGRP_NEXTHOP - 1);
+	uint32_t groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE | nexthops;
 	int error = netlink_socket_open(&w->socket, groups);
 	if (!error)
 		error = netlink_socket_ignore_own(w->socket, own);

@@ -135,9 +135,9 @@ static void put_counts(const struct daemon *d, struct json_object *row)
 		return;
 	}
 	const struct fib *f = fib_writer_fib(d->fib);
-	snprintf(text, sizeof text, "%zu routes installed, %zu refused", f->installed, fib_writer_failed(d->fib));
+	snprintf(text, sizeof text, "%zu routes installed, %zu refused", fib_installed(f), fib_writer_failed(d->fib));
 	put(row, "kernel", text);
-	put_number(row, "kernel_installed", f->installed);
+	put_number(row, "kernel_installed", fib_installed(f));
 	put_number(row, "kernel_failed", fib_writer_failed(d->fib));
 }
 
@@ -477,7 +477,7 @@ static void put_kernel(const struct daemon *d, struct json_object *row, const st
 		put(row, "kernel", p->metric == NEXTHOP_METRIC_UNREACHABLE ? "next hop unreachable" : "-");
 		return;
 	}
-	put(row, "kernel", f->want && f->want == f->have ? "installed" : kernel_state_text(f, text, sizeof text));
+	put(row, "kernel", f->want && fib_entry_right(fib_writer_fib(d->fib), f) ? "installed" : kernel_state_text(f, text, sizeof text));
 }
 
 /* Bytes a second, and for people the bits, as links are sold: "10G". */

@@ -136,7 +136,7 @@ struct json_object *show_kernel(struct show *s)
 	put_number(row, "metric", f->mark.metric);
 	put(row, "state", f->held ? "routes of before are kept until the peers have told theirs" : "following the table of routes");
 	put_number(row, "wanted", f->wanted);
-	put_number(row, "installed", f->installed);
+	put_number(row, "installed", fib_installed(f));
 	put_number(row, "queued", f->todo_count);
 	put_number(row, "in_flight", f->in_flight);
 	put_number(row, "failed", f->refused);
@@ -162,7 +162,7 @@ static struct json_object *difference_row(const struct fib_entry *e)
 	struct json_object *row = json_object_new_object();
 	put(row, "prefix", prefix_format(&e->prefix, text));
 	put(row, "want", next_hops_text(e->want, text, sizeof text));
-	put(row, "have", next_hops_text(e->have, text, sizeof text));
+	put(row, "have", next_hops_text(fib_entry_have(e), text, sizeof text));
 	put(row, "state", kernel_state_text(e, text, sizeof text));
 	if (e->trouble && e->trouble->foreign)
 		put_number(row, "owner", e->trouble->owner);

@@ -98,8 +98,8 @@ static void put_kernel(const struct daemon *d, const struct prefix *p, struct js
 		put(row, "kernel", d->fib ? "nothing" : kernel_home_missing(d));
 		return;
 	}
-	next_hops_text(f->have, hops, sizeof hops);
-	if (f->want == f->have)
+	next_hops_text(fib_entry_have(f), hops, sizeof hops);
+	if (fib_entry_right(fib_writer_fib(d->fib), f))
 		snprintf(text, sizeof text, "%s", hops);
 	else
 		snprintf(text, sizeof text, "%s; %s", hops, kernel_state_text(f, state, sizeof state));

@@ -431,6 +431,7 @@ START_TEST(defaults_are_filled_in)
 	ck_assert_uint_eq(c->kernel.metric, 32);
 	ck_assert_uint_eq(c->kernel.protocol, 171);
 	ck_assert_uint_eq(c->kernel.multipath, 16);
+	ck_assert_int_eq(c->kernel.nexthop_objects, CONF_OBJECTS_AUTO);
 	ck_assert_str_eq(c->control_socket, "/run/underlay/control");
 	ck_assert_str_eq(c->run_dir, "/run/underlay");
 	ck_assert_str_eq(c->state_dir, "/var/lib/underlay");

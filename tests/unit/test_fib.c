@@ -31,6 +31,7 @@ static struct {
 	unsigned count;
 	unsigned refuse_every; /* 0: never */
 	unsigned requests;
+	uint32_t found_link;
 } kernel;
 
 static struct prefix prefix_of(unsigned i)
@@ -47,8 +48,9 @@ static void setup(void)
 {
 	struct route_nexthop nh = {.weight = 1};
 	memset(&kernel, 0, sizeof kernel);
+	kernel.found_link = 7;
 	nhset_table_init(&nhsets);
-	fib_init(&fib, &nhsets, &mark);
+	fib_init(&fib, &nhsets, &mark, false);
 	for (unsigned i = 0; i < SETS; i++) {
 		nh.gateway = addr_from_v4(0x0a0000fe + i);
 		sets[i] = i == 0 ? nhset_of(&nhsets, NULL, 0) : nhset_of(&nhsets, &nh, 1);
@@ -128,7 +130,7 @@ static size_t dump(struct tick now)
 		r.nexthop_count = kernel.route[i]->count;
 		if (r.nexthop_count) {
 			r.nexthops[0] = kernel.route[i]->at[0];
-			r.nexthops[0].ifindex = 7; /* as the kernel adds it */
+			r.nexthops[0].ifindex = kernel.found_link; /* as the kernel adds it where we did not say it */
 		}
 		fib_compare_found(&fib, &r);
 	}
@@ -199,7 +201,7 @@ START_TEST(ends_equal_whatever_happens)
 		struct prefix p = prefix_of(i);
 		const struct fib_entry *e = fib_find(&fib, &p);
 		ck_assert_ptr_eq(kernel.route[i], want[i]);
-		ck_assert_ptr_eq(e ? e->have : NULL, want[i]);
+		ck_assert_ptr_eq(e ? fib_entry_have(e) : NULL, want[i]);
 		ck_assert(!e || fib_entry_error(e) == 0);
 	}
 	ck_assert_uint_eq(fib.in_flight, 0);
@@ -217,7 +219,7 @@ START_TEST(foreign_route_is_reported_not_replaced)
 	answer_one(now);
 	ck_assert_int_eq(fib_entry_error(fib_find(&fib, &p)), -EEXIST);
 	ck_assert_str_eq(fib_find(&fib, &p)->trouble->text, "no");
-	ck_assert_ptr_null(fib_find(&fib, &p)->have);
+	ck_assert_ptr_null(fib_entry_have(fib_find(&fib, &p)));
 	kernel.foreign[3] = false; /* it goes, and ours comes at the next try */
 	ck_assert_int_eq(fib_retry(&fib, now).ms, now.ms + FIB_RETRY_MS);
 	now.ms += FIB_RETRY_MS;
@@ -235,6 +237,7 @@ START_TEST(held_adopts_and_changes_nothing_until_released)
 	struct tick now = {1000};
 	kernel.route[1] = sets[1];
 	kernel.route[2] = sets[2];
+	kernel.found_link = 0;
 	fib.held = true;
 	dump(now); /* nobody wants them yet */
 	ck_assert_uint_eq(fib.installed, 2);

@@ -23,7 +23,7 @@ static struct nhset *via(uint32_t gateway)
 static void setup(void)
 {
 	nhset_table_init(&nhsets);
-	fib_init(&fib, &nhsets, &mark);
+	fib_init(&fib, &nhsets, &mark, false);
 	a = via(0x0a000001);
 	b = via(0x0a000002);
 	now = (struct tick){1000000};
@@ -174,7 +174,7 @@ START_TEST(what_does_not_fit_waits_for_a_comparison)
 	install(1);
 	event(0, b, 171, FIB_DELETED); /* we have it via a */
 	ck_assert(fib.unclear);
-	ck_assert_ptr_eq(entry(0)->have, a);
+	ck_assert_ptr_eq(fib_entry_have(entry(0)), a);
 	fib.unclear = false;
 	fib_want(&fib, &p, b);
 	ck_assert(fib_next(&fib, &in));
@@ -185,7 +185,7 @@ START_TEST(what_does_not_fit_waits_for_a_comparison)
 	ck_assert(!fib.unclear);
 	judge();
 	expect(0, FIB_ADD, 0);
-	ck_assert_ptr_eq(entry(0)->have, b);
+	ck_assert_ptr_eq(fib_entry_have(entry(0)), b);
 }
 END_TEST
 
@@ -200,7 +200,7 @@ START_TEST(others_marks_are_not_ours)
 	ck_assert_int_eq(fib_event(&fib, &r, FIB_DELETED, now), FIB_NOTHING);
 	ck_assert_int_eq(event(0, a, STATIC, FIB_DELETED), FIB_NOTHING);
 	ck_assert_int_eq(event(0, b, STATIC, FIB_ADDED), FIB_NOTHING); /* beside ours */
-	ck_assert_ptr_eq(entry(0)->have, a);
+	ck_assert_ptr_eq(fib_entry_have(entry(0)), a);
 	expect_nothing();
 }
 END_TEST
@@ -259,7 +259,7 @@ START_TEST(ours_is_found_again)
 	judge();
 	ck_assert_uint_eq(fib_differ(&fib.findings), 0);
 	ck_assert_uint_eq(fib.refused, 0);
-	ck_assert_ptr_eq(entry(0)->have, a);
+	ck_assert_ptr_eq(fib_entry_have(entry(0)), a);
 	expect_nothing();
 }
 END_TEST
@@ -279,7 +279,7 @@ START_TEST(what_changed_meanwhile_is_not_judged)
 	judge();
 	ck_assert_uint_eq(fib.findings.missing, 2); /* 2 and 3 */
 	ck_assert_uint_eq(fib.findings.read, 2);
-	ck_assert_ptr_eq(entry(1)->have, b);
+	ck_assert_ptr_eq(fib_entry_have(entry(1)), b);
 	fib_done(&fib, in.entry, 0, "", now);
 	ck_assert_uint_eq(fib.todo_count, 2);
 	fib_compare_begin(&fib, now); /* the next one sees it */

@@ -5,6 +5,8 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/if.h>
+#include <linux/rtnetlink.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,7 @@
 
 #include "netlink/addr_msg.h"
 #include "netlink/link_msg.h"
+#include "netlink/nexthop_msg.h"
 #include "netlink/route_msg.h"
 #include "netlink/socket_io.h"
 #include "rib/fib.h"
@@ -101,7 +104,7 @@ static void setup(void)
 	ck_assert_int_eq(unshare(geteuid() ? CLONE_NEWUSER | CLONE_NEWNET : CLONE_NEWNET), 0);
 	ck_assert_int_eq(netlink_socket_open(&kernel, 0), 0);
 	nhset_table_init(&nhsets);
-	fib_init(&fib, &nhsets, &mark);
+	fib_init(&fib, &nhsets, &mark, false);
 	make_links();
 }
 
@@ -112,12 +115,85 @@ static void teardown(void)
 	netlink_socket_close(kernel);
 }
 
+static bool say_objects(void)
+{
+	static const enum netlink_nexthop_op ops[] = {[OBJECTS_ADD] = NETLINK_NEXTHOP_ADD, [OBJECTS_REPLACE] = NETLINK_NEXTHOP_REPLACE,
+						      [OBJECTS_DELETE] = NETLINK_NEXTHOP_DELETE};
+	struct objects_intent in;
+	bool any = false;
+	for (; objects_next(&fib.objects, &in); any = true) {
+		ck_assert_uint_gt(netlink_nexthop_encode(message, sizeof message, ops[in.op], 0, &in.object), 0);
+		must("the object");
+		objects_done(&fib.objects, &in, 0);
+	}
+	return any;
+}
+
+/* Some may be refused now. */
+static void say_objects_refused(void)
+{
+	struct objects_intent in;
+	while (objects_next(&fib.objects, &in)) {
+		netlink_nexthop_encode(message, sizeof message, in.op == OBJECTS_ADD ? NETLINK_NEXTHOP_ADD : NETLINK_NEXTHOP_REPLACE, 0,
+				       &in.object);
+		objects_done(&fib.objects, &in, netlink_request(kernel, message, NULL, 0));
+	}
+}
+
+static void set_link(const char *name, bool up)
+{
+	netlink_link_up(message, sizeof message, 0, index_of(name), NULL);
+	if (!up)
+		((struct ifinfomsg *)(void *)((char *)message + sizeof(struct nlmsghdr)))->ifi_flags = 0;
+	must("link");
+}
+
+static void note_flags(void *arg, const struct nlmsghdr *h, int error, const char *text)
+{
+	struct netlink_link l;
+	bool deleted;
+	(void)error;
+	(void)text;
+	if (netlink_link_decode(h, &l, &deleted) == 0)
+		*(uint32_t *)arg = l.flags;
+}
+
+static bool carries(uint32_t ifindex)
+{
+	uint32_t flags = 0;
+	netlink_link_get_by_index(message, sizeof message, 0, ifindex);
+	ck_assert_int_eq(netlink_query(kernel, message, note_flags, &flags), 0);
+	return flags & IFF_LOWER_UP;
+}
+
+static void note_object(void *arg, const struct nlmsghdr *h, int error, const char *text)
+{
+	struct nexthop_object o;
+	bool deleted;
+	(void)error;
+	(void)text;
+	int bad = netlink_nexthop_decode(h, &o, &deleted);
+	objects_dump_found(&fib.objects, &o, bad == 0);
+	*(unsigned *)arg += bad == 0 && o.protocol == mark.protocol;
+}
+
+/* Reads the objects: how many there are of ours; *differ: how many are not as they should be. */
+static unsigned read_objects(size_t *differ)
+{
+	unsigned n = 0;
+	objects_dump_begin(&fib.objects);
+	netlink_nexthop_dump_request(message, sizeof message, 0);
+	ck_assert_int_eq(netlink_dump(kernel, message, note_object, &n), 0);
+	*differ = objects_dump_end(&fib.objects);
+	return n;
+}
+
 static void carry_out(void)
 {
 	static const enum netlink_route_op ops[] = {[FIB_ADD] = NETLINK_ROUTE_ADD, [FIB_REPLACE] = NETLINK_ROUTE_REPLACE,
 						    [FIB_DELETE] = NETLINK_ROUTE_DELETE};
 	struct fib_intent in;
-	while (fib_next(&fib, &in)) {
+	while (fib_next(&fib, &in) || (say_objects(), fib_next(&fib, &in))) {
 		ck_assert_uint_gt(netlink_route_encode(message, sizeof message, ops[in.op], 0, &in.route), 0);
 		must("the route");
 		fib_done(&fib, in.entry, 0, "", (struct tick){1});
@@ -192,15 +268,21 @@ static const struct {
 START_TEST(the_kernel_has_what_is_wanted)
 {
 	unsigned routes;
+	size_t wrong;
+	fib.objects.off = _i == 1;
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
 		struct prefix p = cidr(steps[i].prefix);
 		bool fresh = i == 0 || strcmp(steps[i].prefix, steps[i - 1].prefix) != 0;
 		want(&p, steps[i].hops);
 		if (!fresh) /* the kernel has the last one, and that is not this one */
-			ck_assert_msg(fib_find(&fib, &p)->have != fib_find(&fib, &p)->want, "%s", steps[i].what);
+			ck_assert_msg(!fib_entry_right(&fib, fib_find(&fib, &p)), "%s", steps[i].what);
 		carry_out();
 		ck_assert_msg(differ(&routes) == 0, "%s: the kernel's route reads otherwise", steps[i].what);
-		ck_assert_msg(fib_find(&fib, &p)->have == fib_find(&fib, &p)->want, "%s: not there", steps[i].what);
+		ck_assert_msg(fib_entry_right(&fib, fib_find(&fib, &p)), "%s: not there", steps[i].what);
+		say_objects(); /* those of before go */
+		unsigned n = read_objects(&wrong);
+		bool by_object = !fib.objects.off && steps[i].hops[0].link;
+		ck_assert_msg(wrong == 0 && (n > 0) == by_object, "%s: %u objects", steps[i].what, n);
 		ck_assert_uint_eq(routes, prefix_is_v4(&p) ? 1 : 2);
 	}
 }
@@ -228,6 +310,47 @@ START_TEST(foreign_weights_are_a_difference)
 }
 END_TEST
 
+/* A link that goes takes its objects along without a word, and routes that have nothing else. A group goes on with the rest, and
+ * is whole again afterwards. */
+START_TEST(links_take_their_objects_along)
+{
+	struct prefix p = cidr("10.244.4.0/24"), q = cidr("fd10:244:4::/64"), only = cidr("10.244.5.0/24");
+	struct hop both[4] = {{"10.0.0.2", 1, 1}, {"10.0.1.2", 2, 1}}, both6[4] = {{"fe80::1", 1, 3}, {"fe80::1", 2, 1}};
+	unsigned routes;
+	size_t wrong;
+	want(&p, both);
+	want(&q, both6);
+	want(&only, both + 1);
+	carry_out();
+	uint32_t group = fib_find(&fib, &p)->have->id;
+	ck_assert_uint_eq(read_objects(&wrong), 4 + 2);
+	ck_assert_uint_eq(wrong, 0);
+	set_link("b1", false); /* the other end: the carrier goes */
+	for (unsigned n = 0; read_objects(&wrong) == 6; n++) {
+		ck_assert_msg(n < 1000, "the objects stay");
+		usleep(10000); /* the kernel tells its links in its own time */
+	}
+	ck_assert_uint_gt(wrong, 0);
+	say_objects_refused();
+	ck_assert(fib_find(&fib, &only)->have->gone);
+	ck_assert_uint_eq(differ(&routes), 1);
+	ck_assert_uint_eq(routes, 2);
+	set_link("b1", true);
+	for (unsigned n = 0; !carries(links[1]); n++) {
+		ck_assert_msg(n < 1000, "the carrier does not come back");
+		usleep(10000);
+	}
+	read_objects(&wrong);
+	carry_out();
+	say_objects();
+	ck_assert_uint_eq(read_objects(&wrong), 4 + 2);
+	ck_assert_uint_eq(wrong, 0);
+	ck_assert_uint_eq(fib_find(&fib, &p)->have->id, group);
+	ck_assert_uint_eq(differ(&routes), 0);
+	ck_assert_uint_eq(routes, 3);
+}
+END_TEST
+
 /* In a child, since there is no way back. */
 static bool namespaces_can_be_made(void)
 {
@@ -247,8 +370,9 @@ int main(void)
 	Suite *s = suite_create("kernel routes");
 	TCase *t = tcase_create("kernel routes");
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_test(t, the_kernel_has_what_is_wanted);
+	tcase_add_loop_test(t, the_kernel_has_what_is_wanted, 0, 2);
 	tcase_add_test(t, foreign_weights_are_a_difference);
+	tcase_add_test(t, links_take_their_objects_along);
 	suite_add_tcase(s, t);
 	SRunner *r = srunner_create(s);
 	srunner_set_fork_status(r, CK_FORK); /* each test has a namespace of its own */

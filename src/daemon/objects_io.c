@@ -1,0 +1,115 @@
+#include "src/daemon/objects_io.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "netlink/nexthop_msg.h"
+#include "netlink/socket_io.h"
+#include "src/base/err.h"
+#include "src/base/log_io.h"
+#include "src/daemon/daemon.h"
+
+struct objects_writer {
+	struct daemon *daemon;
+	struct fib *fib;
+	struct netlink_socket *socket;
+	struct log_limit limit;
+};
+
+static const enum netlink_nexthop_op ops[] = {
+	[OBJECTS_ADD] = NETLINK_NEXTHOP_ADD,
+	[OBJECTS_REPLACE] = NETLINK_NEXTHOP_REPLACE,
+	[OBJECTS_DELETE] = NETLINK_NEXTHOP_DELETE,
+};
+
+/* What a refused member says is said by its link, or by the routes that then have no object. */
+static void say(struct objects_writer *w, const struct objects_intent *in)
+{
+	uint64_t buf[NETLINK_NEXTHOP_MESSAGE_MAX / 8];
+	char text[NETLINK_TEXT_MAX] = "";
+	size_t len = netlink_nexthop_encode(buf, sizeof buf, ops[in->op], 0, &in->object);
+	int error = len ? netlink_request(w->socket, buf, text, sizeof text) : -EINVAL;
+	if (error)
+		log_remote(&w->limit, LOG_LEVEL_DEBUG, "kernel", "next-hop object %u: %s%s%s", in->object.id, err_text(error),
+			   *text ? ": " : "", text);
+	if (objects_done(&w->fib->objects, in, error))
+		log_warn("kernel", "this kernel takes no next-hop objects (%s): each route says its next hops itself, and when one is "
+			 "lost, each is written anew", err_text(error));
+}
+
+bool objects_writer_say(struct objects_writer *w, unsigned budget)
+{
+	struct objects_intent in;
+	bool any = false;
+	for (; budget && objects_next(&w->fib->objects, &in); budget--) {
+		say(w, &in);
+		any = true;
+	}
+	return any;
+}
+
+static void on_found(void *arg, const struct nlmsghdr *h, int error, const char *text)
+{
+	struct objects_writer *w = arg;
+	struct nexthop_object o;
+	bool deleted;
+	(void)text;
+	int bad = error ? error : netlink_nexthop_decode(h, &o, &deleted);
+	if ((bad == 0 && !deleted) || bad == ERR_UNSUPPORTED)
+		objects_dump_found(&w->fib->objects, &o, bad == 0);
+}
+
+void objects_writer_check(struct objects_writer *w)
+{
+	struct objects *o = &w->fib->objects;
+	uint64_t buf[16];
+	if (!o->doubted)
+		return;
+	o->doubted = false;
+	objects_dump_begin(o);
+	netlink_nexthop_dump_request(buf, sizeof buf, 0);
+	int error = netlink_dump(w->socket, buf, on_found, w);
+	if (error) /* nothing is concluded from what was not read */
+		log_remote(&w->limit, LOG_LEVEL_DEBUG, "kernel", "cannot read next-hop objects: %s", err_text(error));
+	else if (objects_dump_end(o))
+		w->fib->unclear = true; /* routes may have gone with them */
+}
+
+void objects_writer_heard(struct objects_writer *w, uint32_t port)
+{
+	if (port != netlink_socket_port(w->socket))
+		w->fib->objects.doubted = true;
+}
+
+const char *objects_writer_why_not(const struct objects_writer *w)
+{
+	const struct objects *o = &w->fib->objects;
+	if (!o->off)
+		return NULL;
+	return o->off_error ? err_text(o->off_error) : "kernel.nexthop-objects is never";
+}
+
+struct objects_writer *objects_writer_new(struct daemon *d, struct fib *f)
+{
+	struct objects_writer *w = calloc(1, sizeof *w);
+	if (!w)
+		abort();
+	w->daemon = d;
+	w->fib = f;
+	int error = netlink_socket_open(&w->socket, 0);
+	if (error) {
+		log_error("kernel", "cannot write next-hop objects: %s", err_text(error));
+		free(w);
+		return NULL;
+	}
+	return w;
+}
+
+void objects_writer_free(struct objects_writer *w)
+{
+	if (!w)
+		return;
+	netlink_socket_close(w->socket);
+	free(w);
+}
