@@ -33,8 +33,9 @@ def test_flush_at_any_moment(site):
         wait_until(lambda: len(site.ours()) >= threshold, 20, f"{threshold} routes are in the kernel")
         flush_ours(site)
     site.agree("flushes while routes came in", ALL)
-    site.ns.ip("route", "flush", "proto", "171")
-    site.ns.ip("-6", "route", "flush", "proto", "171")
+    for family in ("-4", "-6"):  # some versions of ip stop at routes with an object: the kernel does not take back what it told
+        site.ns.ip(family, "route", "flush", "proto", "171", check=False)
+    flush_ours(site)
     site.agree("a flush at rest", ALL)
     some = dice.sample(site.ours(), 300)
     site.kernel.delete_routes(some)

@@ -125,7 +125,8 @@ def test_stale_routes_are_swept_and_foreign_ones_stay(wire):
             f"the foreign route {route} is gone"
     for line in watch.changes():
         assert "proto 171" in line and "table 55" not in line, f"a foreign route was touched: {line}"
-    assert watch.changes(OTHER) == [], "the route that was right already was touched"
+    # the one that was right may come to refer to a next-hop object, in its place
+    assert all("nhid" in line for line in watch.changes(OTHER)), "the route that was right already was touched"
 
 
 def test_a_foreign_route_at_our_place(wire):
