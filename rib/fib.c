@@ -669,6 +669,7 @@ bool fib_compare_judge(struct fib *f, unsigned budget)
 			judge(f, container_of(n, struct fib_entry, node));
 		}
 	}
+	fib_mend(f);
 	return true;
 }
 

@@ -177,7 +177,7 @@ struct nhset *nhset_choose(struct nhset_table *t, const struct rib *r, struct ri
 	uint64_t bandwidth[ROUTE_NEXTHOPS_MAX];
 	uint16_t weights[ROUTE_NEXTHOPS_MAX];
 	unsigned paths = 0, n = 0;
-	if (!best)
+	if (!best || rib_path_source(best)->kind == RIB_SOURCE_EXTERNAL)
 		return NULL;
 	if (!bgp_attrs_has_next_hop(rib_path_attrs(best))) /* our own, or to be discarded */
 		return intern(t, NULL, 0);
