@@ -497,23 +497,32 @@ static enum fib_event foreign_event(struct fib *f, struct fib_entry *e, const st
 	return displaced(f, e, r->mark.protocol, now) ? FIB_FOREIGN_CAME : FIB_NOTHING;
 }
 
+static bool route_has(const struct route *r, const struct route_nexthop *nh)
+{
+	for (unsigned i = 0; i < r->nexthop_count; i++)
+		if (addr_eq(&r->nexthops[i].gateway, &nh->gateway) && (!nh->ifindex || r->nexthops[i].ifindex == nh->ifindex))
+			return true;
+	return false;
+}
+
 /* What is left of it: for IPv6 the kernel tells next hop by next hop. False: it did not have these. */
 static bool take_hops(struct fib *f, struct fib_entry *e, const struct route *r)
 {
-	struct route_nexthop left[ROUTE_NEXTHOPS_MAX];
-	struct nhset *gone = set_of(f, r), *rest = NULL;
-	unsigned n = 0;
-	for (unsigned i = 0; i < e->have->count; i++)
-		if (!has_next_hop(gone, &e->have->at[i]))
-			left[n++] = e->have->at[i];
-	bool had = n + gone->count == e->have->count && (gone->count || !e->have->count);
-	if (had && n)
-		rest = nhset_of(f->nhsets, left, n);
-	if (had)
-		set_have(f, e, rest);
-	nhset_unref(rest);
-	nhset_unref(gone);
-	return had;
+	const struct nhset *have = e->have->meant;
+	struct route left = {.prefix = r->prefix, .mark = r->mark};
+	if (is_as_known(f, e, r)) {
+		set_have(f, e, NULL);
+		return true;
+	}
+	for (unsigned i = 0; i < have->count; i++)
+		if (!route_has(r, &have->at[i]))
+			left.nexthops[left.nexthop_count++] = have->at[i];
+	if (e->have->id || !left.nexthop_count || left.nexthop_count + r->nexthop_count != have->count)
+		return false;
+	struct object_way *rest = objects_way_found(&f->objects, &left);
+	set_have(f, e, rest);
+	objects_unref(&f->objects, rest);
+	return true;
 }
 
 static enum fib_event taken(struct fib *f, struct fib_entry *e, const struct route *r, unsigned how, struct tick now)

@@ -136,14 +136,14 @@ START_TEST(taken_next_hop_by_next_hop)
 		fib_want(&fib, &p, two);
 		expect(0, FIB_ADD, 0);
 		ck_assert_int_eq(event(0, a, 171, FIB_DELETED), FIB_OURS_TAKEN);
-		ck_assert_ptr_eq(entry(0)->have, b);
+		ck_assert_ptr_eq(fib_entry_have(entry(0)), b);
 		ck_assert_int_eq(event(0, b, 171, FIB_DELETED), FIB_OURS_TAKEN);
 		ck_assert(!fib.unclear);
 	}
 	expect(0, FIB_ADD, 0);
 	ck_assert_int_eq(event(0, a, 171, FIB_DELETED), FIB_OURS_TAKEN); /* and only one of them */
 	expect(0, FIB_REPLACE, 0);
-	ck_assert_ptr_eq(entry(0)->have, two);
+	ck_assert_ptr_eq(fib_entry_have(entry(0)), two);
 	ck_assert_uint_eq(fib.repaired[FIB_TAKEN], FIB_FIGHTS + 1);
 	nhset_unref(two);
 }
