@@ -663,9 +663,8 @@ static void judge(struct fib *f, struct fib_entry *e)
 	}
 }
 
-bool fib_compare_judge(struct fib *f, unsigned budget)
+static bool judge_some(struct fib *f, unsigned budget)
 {
-	fib_mend(f);
 	if (f->judge_at && f->judge_mask != f->table.mask)
 		f->judge_at = 0; /* the table grew: all are in other places, and what was judged is so again */
 	f->judge_mask = f->table.mask;
@@ -680,6 +679,13 @@ bool fib_compare_judge(struct fib *f, unsigned budget)
 	}
 	fib_mend(f);
 	return true;
+}
+
+bool fib_compare_judge(struct fib *f, unsigned budget)
+{
+	bool over = judge_some(f, budget);
+	fib_mend(f); /* what a comparison finds is no burst */
+	return over;
 }
 
 size_t fib_differ(const struct fib_findings *x)

@@ -25,9 +25,11 @@
 enum {
 	HOST_DELAY_MS = 200,
 	HOST_EVERY_S = 60,    /* for what no event told */
-	BURST_QUIET_MS = 500, /* without a further one, a burst of changes is over */
+	BURST_QUIET_MS = 1000, /* without a further one, a burst of changes is over */
 	MEND_QUIET_MS = 50,   /* and the repair begins */
-	MEND_LATEST_MS = 700, /* or so long after the first that was not repaired */
+	MEND_QUIET_LATER_MS = 500, /* in a long burst: longer than it takes to look at the table again */
+	MEND_LATEST_MS = 700, /* or so long after the first that was not repaired; in the same burst ever later */
+	MEND_LATEST_MAX_MS = 8000,
 	LINKS = 64,           /* the ones that are not pods' */
 };
 
@@ -46,6 +48,7 @@ struct kernel_watch {
 	ev_io io;
 	ev_timer pods, pods_every, facts, burst_end, mend;
 	struct tick mend_from;
+	int64_t mend_latest_ms;
 	struct burst burst;
 	uint64_t overruns;
 	struct {
@@ -171,6 +174,36 @@ static void tell(struct kernel_watch *w, enum fib_event what, const struct route
 	ev_timer_again(w->daemon->loop, &w->burst_end);
 }
 
+static void on_mend(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct kernel_watch *w = t->data;
+	(void)revents;
+	ev_timer_stop(loop, t);
+	fib_mend(w->fib);
+}
+
+/* The repair waits for a pause, but not too long: within a second all is back. Where it goes on even so, somebody clears a
+ * large table and will look again at what we put back: then we wait longer. */
+static void plan_mend(struct kernel_watch *w, struct tick now)
+{
+	if (!ev_is_active(&w->mend)) {
+		w->mend_from = now;
+	} else if (tick_since_ms(w->mend_from, now) > w->mend_latest_ms) {
+		fib_mend(w->fib);
+		w->mend_from = now;
+		w->mend_latest_ms = w->mend_latest_ms * 2 < MEND_LATEST_MAX_MS ? w->mend_latest_ms * 2 : MEND_LATEST_MAX_MS;
+		w->mend.repeat = MEND_QUIET_LATER_MS / 1000.;
+	}
+	ev_timer_again(w->daemon->loop, &w->mend);
+}
+
+static void calm(struct kernel_watch *w)
+{
+	memset(&w->burst, 0, sizeof w->burst);
+	w->mend_latest_ms = MEND_LATEST_MS;
+	w->mend.repeat = MEND_QUIET_MS / 1000.;
+}
+
 static void on_burst_end(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct kernel_watch *w = t->data;
@@ -181,27 +214,7 @@ static void on_burst_end(struct ev_loop *loop, ev_timer *t, int revents)
 		if (w->burst.count[i] > 1)
 			log_info("kernel", "%zu routes of ours were %s within %lld ms", w->burst.count[i], burst_texts[i].what,
 				 (long long)ms);
-	memset(&w->burst, 0, sizeof w->burst);
-}
-
-static void on_mend(struct ev_loop *loop, ev_timer *t, int revents)
-{
-	struct kernel_watch *w = t->data;
-	(void)revents;
-	ev_timer_stop(loop, t);
-	fib_mend(w->fib);
-}
-
-/* The repair waits for a pause. */
-static void plan_mend(struct kernel_watch *w, struct tick now)
-{
-	if (!ev_is_active(&w->mend)) {
-		w->mend_from = now;
-	} else if (tick_since_ms(w->mend_from, now) > MEND_LATEST_MS) {
-		fib_mend(w->fib);
-		w->mend_from = now;
-	}
-	ev_timer_again(w->daemon->loop, &w->mend);
+	calm(w);
 }
 
 /* Somebody takes it away each time we put it back. */
@@ -351,7 +364,8 @@ int kernel_watch_new(struct kernel_watch **out, struct daemon *d, struct fib *f,
 	ev_timer_init(&w->pods_every, on_host_every, HOST_EVERY_S, HOST_EVERY_S);
 	ev_init(&w->facts, on_facts);
 	ev_init(&w->burst_end, on_burst_end);
-	ev_timer_init(&w->mend, on_mend, 0., MEND_QUIET_MS / 1000.);
+	ev_init(&w->mend, on_mend);
+	calm(w);
 	w->io.data = w->pods.data = w->pods_every.data = w->facts.data = w->burst_end.data = w->mend.data = w;
 	int error = open_socket(w, own);
 	if (error) {

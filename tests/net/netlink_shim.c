@@ -4,6 +4,7 @@
  *  - full: so many routes and next-hop objects more may be made, then the kernel has no memory for another. Such a request is turned
  *    into a NLMSG_NOOP, which the real kernel acknowledges in its turn, and the acknowledgement into the error. A
  *    deletion makes room. Negative: no limit.
+ *  - interrupt: so many dumps more are said to have been interrupted by a change (NLM_F_DUMP_INTR).
  *  - close: on SIGUSR2 the sockets of these kinds are closed behind the daemon's back; their numbers lead to /dev/null, lest
  *    they become another file's.
  */
@@ -26,7 +27,7 @@ enum { BYTES = 1 << 17, SEQS = 1 << 14, FDS = 1024 };
 enum kind { NO_NETLINK, WRITES = 1, EVENTS = 2, QUERIES = 4 };
 
 static struct {
-	int32_t full, close, refused, closed;
+	int32_t full, close, refused, closed, interrupt;
 } *control;
 
 static uint32_t refused[SEQS];     /* by number: the number, where it was refused */
@@ -121,9 +122,24 @@ ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 	return real_sendmsg(fd, &changed, flags);
 }
 
+/* The end of a dump tells it. */
+static void interrupt_dumps(char *at, const char *end)
+{
+	while (control->interrupt > 0 && at + sizeof(struct nlmsghdr) <= end) {
+		struct nlmsghdr *h = (struct nlmsghdr *)(void *)at;
+		at += NLMSG_ALIGN(h->nlmsg_len);
+		if (h->nlmsg_type != NLMSG_DONE)
+			continue;
+		h->nlmsg_flags |= NLM_F_DUMP_INTR;
+		control->interrupt--;
+	}
+}
+
 ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
 	ssize_t n = real_recvmsg(fd, m, flags);
+	if (n > 0 && fd < FDS && kind_of[fd] == QUERIES)
+		interrupt_dumps(m->msg_iov->iov_base, (char *)m->msg_iov->iov_base + n);
 	if (n < 0 || fd >= FDS || kind_of[fd] != WRITES)
 		return n;
 	for (char *at = m->msg_iov->iov_base, *end = at + n; at + sizeof(struct nlmsghdr) <= end;) {

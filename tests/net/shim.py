@@ -13,7 +13,7 @@ class Shim:
     def __init__(self, node):
         self.node, self.control, library = node, node.dir / "shim", node.dir / "shim.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
-        self.control.write_bytes(struct.pack("=iiii", -1, 0, 0, 0))
+        self.control.write_bytes(struct.pack("=iiiii", -1, 0, 0, 0, 0))
         # a sanitizer wants to be the first library, and can do without
         node.env.update(LD_PRELOAD=str(library), UNDERLAY_SHIM=str(self.control),
                         ASAN_OPTIONS=node.env["ASAN_OPTIONS"] + ":verify_asan_link_order=0")
@@ -32,6 +32,13 @@ class Shim:
 
     def refused(self):
         return self._get(2)
+
+    def interrupt(self, dumps):
+        """So many dumps more end with the word that a change interrupted them."""
+        self._set(4, dumps)
+
+    def interrupts_left(self):
+        return self._get(4)
 
     def close_sockets(self, which):
         self._set(1, which)

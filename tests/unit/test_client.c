@@ -251,11 +251,27 @@ START_TEST(every_command_renders)
 }
 END_TEST
 
+START_TEST(progress_is_no_part_of_the_answer)
+{
+	struct answer a = fed("{\"progress\": \"1 route read\"}\n{\"row\": {\"name\": \"a\"}}\n{\"progress\": \"2\\u001b routes\"}\n");
+	ck_assert_int_eq(a.state, ANSWER_MORE);
+	ck_assert_uint_eq(a.progress.len, strlen("2\\x1b routes"));
+	ck_assert_int_eq(strncmp(a.progress.at, "2\\x1b routes", a.progress.len), 0);
+	ck_assert_uint_eq(json_object_array_length(a.rows), 1);
+	ck_assert_int_eq(answer_feed(&a, "{\"done\": true}\n", strlen("{\"done\": true}\n")), ANSWER_DONE);
+	answer_fini(&a);
+	a = fed("{\"progress\": 7}\n");
+	ck_assert_int_eq(a.state, ANSWER_GARBAGE);
+	answer_fini(&a);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("client");
 	TCase *tc = tcase_create("all");
 	suite_add_tcase(s, tc);
+	tcase_add_test(tc, progress_is_no_part_of_the_answer);
 	tcase_add_test(tc, tables_align);
 	tcase_add_test(tc, tables_with_texts_align_left);
 	tcase_add_test(tc, records_skip_what_is_empty);

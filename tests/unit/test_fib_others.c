@@ -282,6 +282,7 @@ START_TEST(what_changed_meanwhile_is_not_judged)
 	ck_assert_ptr_eq(fib_entry_have(entry(1)), b);
 	fib_done(&fib, in.entry, 0, "", now);
 	ck_assert_uint_eq(fib.todo_count, 2);
+	ck_assert(!list_empty(&fib.todo) && list_empty(&fib.hurt)); /* it waits for no pause of events */
 	fib_compare_begin(&fib, now); /* the next one sees it */
 	judge();
 	ck_assert_uint_eq(fib.findings.missing, 3);
