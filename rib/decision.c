@@ -261,6 +261,10 @@ struct rib_path *rib_decide(struct rib_path **at, size_t n, unsigned multipath)
 	size_t left = drop_unreachable(at, n);
 	if (left == 0)
 		return NULL;
+	if (left == 1) { /* nothing to compare, as it mostly is */
+		at[0]->flags |= RIB_PATH_USED | RIB_PATH_BEST;
+		return at[0];
+	}
 	for (unsigned rule = FIRST_RULE; rule < RULE_COUNT; rule++) {
 		if (rules[rule].tie_break && !rules[rule - 1].tie_break)
 			mark_used(at, left, multipath);

@@ -28,11 +28,6 @@ uint32_t addr_to_v4(const struct addr *a)
 	return (uint32_t)a->b[12] << 24 | (uint32_t)a->b[13] << 16 | (uint32_t)a->b[14] << 8 | a->b[15];
 }
 
-bool addr_is_v4(const struct addr *a)
-{
-	return memcmp(a->b, v4_start, sizeof v4_start) == 0;
-}
-
 bool addr_is_zero(const struct addr *a)
 {
 	static const struct addr zero;
@@ -57,11 +52,6 @@ bool addr_is_link_local(const struct addr *a)
 int addr_cmp(const struct addr *a, const struct addr *b)
 {
 	return memcmp(a->b, b->b, sizeof a->b);
-}
-
-bool addr_eq(const struct addr *a, const struct addr *b)
-{
-	return addr_cmp(a, b) == 0;
 }
 
 bool addr_parse(const char *text, struct addr *out)
@@ -121,11 +111,6 @@ struct prefix prefix_make_v4(uint32_t host_order, unsigned plen)
 	return prefix_make(&a, ADDR_V4_BITS + plen);
 }
 
-bool prefix_is_v4(const struct prefix *p)
-{
-	return p->len >= ADDR_V4_BITS && addr_is_v4(&p->addr);
-}
-
 bool prefix_is_default(const struct prefix *p)
 {
 	return p->len == 0 || (p->len == ADDR_V4_BITS && prefix_is_v4(p));
@@ -173,11 +158,6 @@ int prefix_cmp(const struct prefix *a, const struct prefix *b)
 {
 	int c = addr_cmp(&a->addr, &b->addr);
 	return c ? c : (int)a->len - (int)b->len;
-}
-
-bool prefix_eq(const struct prefix *a, const struct prefix *b)
-{
-	return a->len == b->len && addr_eq(&a->addr, &b->addr);
 }
 
 bool prefix_has_addr(const struct prefix *p, const struct addr *a)

@@ -4,19 +4,12 @@
 #include <string.h>
 
 static const uint64_t odd[2] = {0x9e3779b97f4a7c15u, 0xd6e8feb86659fd93u};
-static uint64_t secret[2] = {0x9e3779b97f4a7c15u, 0xd6e8feb86659fd93u};
+uint64_t hash_secret[2] = {0x9e3779b97f4a7c15u, 0xd6e8feb86659fd93u};
 
 void hash_set_secret(uint64_t seed)
 {
-	secret[0] = odd[0] ^ seed;
-	secret[1] = odd[1] ^ seed * odd[0];
-}
-
-uint64_t hash_mix(uint64_t a, uint64_t b)
-{
-	/* 128-bit multiply folded: every input bit reaches every output bit, unless one factor is 0 */
-	unsigned __int128 m = (unsigned __int128)(a ^ secret[0]) * (b ^ secret[1]);
-	return (uint64_t)m ^ (uint64_t)(m >> 64);
+	hash_secret[0] = odd[0] ^ seed;
+	hash_secret[1] = odd[1] ^ seed * odd[0];
 }
 
 uint64_t hash_bytes(const void *data, size_t len, uint64_t seed)

@@ -9,7 +9,13 @@
 /* From now on all hashes are others, which nobody outside can foresee: whoever fills our tables must not be able to fill one
  * chain. Before the first hash that is kept. */
 void hash_set_secret(uint64_t seed);
-uint64_t hash_mix(uint64_t a, uint64_t b);
+extern uint64_t hash_secret[2]; /* for hash_mix(), which is inline as every look-up takes it */
+static inline uint64_t hash_mix(uint64_t a, uint64_t b)
+{
+	/* 128-bit multiply folded: every input bit reaches every output bit, unless one factor is 0 */
+	unsigned __int128 m = (unsigned __int128)(a ^ hash_secret[0]) * (b ^ hash_secret[1]);
+	return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
 uint64_t hash_bytes(const void *data, size_t len, uint64_t seed);
 
 struct hash_node {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "bgp/update.h"
+#include "src/base/hash.h"
 #include "src/base/log_io.h"
 #include "src/daemon/export.h"
 #include "src/daemon/peer_io.h"
@@ -114,33 +115,64 @@ static void announce(struct batch *b, const struct item *like, struct peer *exce
 	}
 }
 
-static int by_words(const void *x, const void *y)
+/* Items that are said in the same words, in the order in which they came: first, then each one's next. */
+struct run {
+	const struct peer *from;
+	uint16_t first, last, count;
+	bool withdrawn;
+};
+
+static bool same_words(const struct item *a, const struct item *b)
 {
-	const struct item *a = x, *b = y;
-	enum bgp_family fa = bgp_family_of_prefix(&a->prefix), fb = bgp_family_of_prefix(&b->prefix);
-	if (fa != fb)
-		return fa < fb ? -1 : 1;
-	if (!a->attrs != !b->attrs) /* withdrawals last: where one path takes another's identifier, make before break */
-		return a->attrs ? -1 : 1;
+	return a->attrs == b->attrs && a->from == b->from && a->originator == b->originator && a->med_set == b->med_set &&
+	       a->next_hop_set == b->next_hop_set && prefix_is_v4(&a->prefix) == prefix_is_v4(&b->prefix);
+}
+
+/* By a table with open addressing: sorting the items would cost several times as much. Returns the number of runs. */
+static size_t find_runs(struct batch *b, struct run *runs)
+{
+	enum { SLOTS = 4096 };
+	uint16_t slots[SLOTS] = {0}; /* 1 + number of the run; less than half of them is ever used */
+	size_t n = 0;
+	for (uint16_t i = 0; i < b->count; i++) {
+		struct item *at = &b->items[i];
+		uint64_t slot = hash_mix((uintptr_t)at->attrs, (uintptr_t)at->from) % SLOTS;
+		while (slots[slot] && !same_words(&b->items[runs[slots[slot] - 1].first], at))
+			slot = (slot + 1) % SLOTS;
+		struct run *run = &runs[slots[slot] ? slots[slot] - 1u : n];
+		if (slots[slot]) {
+			b->items[run->last].next = i;
+		} else {
+			slots[slot] = (uint16_t)++n;
+			*run = (struct run){.from = at->from, .first = i, .withdrawn = !at->attrs};
+		}
+		run->last = i;
+		run->count++;
+	}
+	return n;
+}
+
+/* Withdrawals last: where one path takes another's identifier, make before break. Those of one source together, since a block
+ * goes to all but that. */
+static int by_turn(const void *x, const void *y)
+{
+	const struct run *a = x, *b = y;
+	if (a->withdrawn != b->withdrawn)
+		return a->withdrawn - b->withdrawn;
 	if (a->from != b->from)
 		return (uintptr_t)a->from < (uintptr_t)b->from ? -1 : 1;
-	if (a->attrs != b->attrs)
-		return (uintptr_t)a->attrs < (uintptr_t)b->attrs ? -1 : 1;
-	if (a->originator != b->originator)
-		return a->originator < b->originator ? -1 : 1;
-	if (a->med_set != b->med_set)
-		return a->med_set - b->med_set;
-	return a->next_hop_set - b->next_hop_set;
+	return a->first - b->first;
 }
 
 /* What a member was told of a prefix that it now is the source of is taken back, in a block for it alone. */
-static void withdraw_from_source(struct batch *b, struct peer *from, const struct item *items, size_t n)
+static void withdraw_from_source(struct batch *b, struct peer *from, const struct run *run)
 {
 	struct prefix at[BATCH_ITEMS];
 	size_t count = 0;
-	for (size_t i = 0; i < n; i++)
-		if (items[i].from_had_other)
-			at[count++] = items[i].prefix;
+	const struct item *i = &b->items[run->first];
+	for (size_t n = run->count; n; n--, i = &b->items[i->next])
+		if (i->from_had_other)
+			at[count++] = i->prefix;
 	if (!count)
 		return;
 	struct outlet own = {.group = b->group, .only = from};
@@ -153,37 +185,37 @@ static bool receives(const struct batch *b, const struct peer *p)
 	return p && p->group == b->group && (b->only ? b->only == p : !p->cursor.rib);
 }
 
-static void encode_run(struct batch *b, const struct item *items, size_t n)
+static void encode_run(struct batch *b, const struct run *run)
 {
 	struct prefix at[BATCH_ITEMS];
 	uint32_t ids[BATCH_ITEMS];
-	struct peer *from = receives(b, items->from) ? items->from : NULL;
-	enum bgp_family family = bgp_family_of_prefix(&items->prefix);
-	struct bgp_routes routes = {family, n, at, b->group->paths[family] ? ids : NULL};
-	for (size_t i = 0; i < n; i++) {
-		at[i] = items[i].prefix;
-		ids[i] = items[i].path_id;
+	const struct item *like = &b->items[run->first], *item = like;
+	struct peer *from = receives(b, like->from) ? like->from : NULL;
+	enum bgp_family family = bgp_family_of_prefix(&like->prefix);
+	struct bgp_routes routes = {family, run->count, at, b->group->paths[family] ? ids : NULL};
+	for (size_t i = 0; i < run->count; i++, item = &b->items[item->next]) {
+		at[i] = item->prefix;
+		ids[i] = item->path_id;
 	}
-	if (from && items->attrs)
-		withdraw_from_source(b, from, items, n);
-	if (b->only && from && items->attrs)
+	if (from && !run->withdrawn)
+		withdraw_from_source(b, from, run);
+	if (b->only && from && !run->withdrawn)
 		return;
-	if (items->attrs)
-		announce(b, items, from, routes);
-	else
+	if (run->withdrawn)
 		withdraw(&b->out, routes);
+	else
+		announce(b, like, from, routes);
 }
 
 void batch_encode(struct batch *b)
 {
+	struct run runs[BATCH_ITEMS];
+	size_t n = find_runs(b, runs);
 	b->out.group = b->group;
 	b->out.only = b->only;
-	qsort(b->items, b->count, sizeof *b->items, by_words);
-	for (size_t i = 0, n; i < b->count; i += n) {
-		for (n = 1; i + n < b->count && by_words(&b->items[i], &b->items[i + n]) == 0;)
-			n++;
-		encode_run(b, &b->items[i], n);
-	}
+	qsort(runs, n, sizeof *runs, by_turn);
+	for (size_t i = 0; i < n; i++)
+		encode_run(b, &runs[i]);
 	ship(&b->out);
 	for (size_t i = 0; i < b->count; i++)
 		bgp_attrs_unref(b->items[i].made);

@@ -19,6 +19,7 @@ struct item {
 	struct bgp_attrs *made;   /* attrs where the policy made them: a reference, until they are encoded */
 	struct peer *from;        /* it is not told of its own route */
 	struct prefix prefix;
+	uint16_t next;            /* of the same words, while the batch is encoded */
 	uint32_t path_id;         /* where the group is told several paths to a prefix */
 	bool med_set, next_hop_set; /* by the policy */
 	uint32_t originator;      /* reflected: the router ID of who told us; 0: it is not */
