@@ -175,6 +175,18 @@ static uint32_t lookup(const struct rib *r, const struct prefix *p)
 	return at;
 }
 
+void rib_expect(const struct rib *r, const struct prefix *at, size_t n)
+{
+	const uint32_t *chains[RIB_EXPECT_MAX];
+	for (size_t i = 0; i < n; i++) {
+		chains[i] = hash_index_chain(&r->index, prefix_hash(&at[i]));
+		__builtin_prefetch(chains[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (*chains[i])
+			__builtin_prefetch(entry(r, *chains[i]));
+}
+
 static uint32_t new_entry(struct rib *r, const struct prefix *p)
 {
 	bool v4 = prefix_is_v4(p);

@@ -140,6 +140,11 @@ bool rib_source_flush(struct rib *r, struct rib_source *s, unsigned budget);
 void rib_source_leaves(struct rib *r, struct rib_source *s);
 void rib_source_free(struct rib_source *s); /* it must have no path */
 
+/* These prefixes are about to be announced or withdrawn: where they are in a large table is fetched from memory at the same
+ * time, which otherwise takes longer than everything that is done with them. It changes nothing. At most RIB_EXPECT_MAX. */
+enum { RIB_EXPECT_MAX = 16 };
+void rib_expect(const struct rib *r, const struct prefix *at, size_t n);
+
 /* How many paths one source may have to one prefix: what a peer can make the decision cost stays bounded. */
 enum { RIB_PATHS_PER_SOURCE = 64 };
 

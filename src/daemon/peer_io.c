@@ -22,6 +22,7 @@
 #include "src/daemon/import.h"
 #include "src/daemon/limits_io.h"
 #include "src/daemon/nexthop_io.h"
+#include "src/daemon/nlri_walk.h"
 #include "src/daemon/listen_io.h"
 #include "src/daemon/own_next_hops_io.h"
 #include "src/daemon/sockaddr.h"
@@ -187,10 +188,13 @@ bool peers_write(struct daemon *d)
 
 static void take_withdrawn(struct peer *p, struct bgp_nlri nlri)
 {
-	struct prefix prefix;
-	while (bgp_nlri_next(&nlri, &prefix, NULL)) {
+	struct nlri_walk walk;
+	const struct prefix *prefix;
+	uint32_t path_id;
+	nlri_walk_init(&walk, p->daemon->rib, nlri);
+	while ((prefix = nlri_walk_next(&walk, &path_id)) != NULL) {
 		p->count.withdrawn_in++;
-		rib_withdraw_path(p->daemon->rib, p->source, &prefix, nlri.path_id);
+		rib_withdraw_path(p->daemon->rib, p->source, prefix, path_id);
 	}
 }
 
@@ -250,27 +254,30 @@ static void take_announced(struct peer *p, struct bgp_nlri nlri, struct bgp_attr
 	struct rib_policy_cache cache = {0};
 	struct import_memo memo = {0};
 	struct bgp_attrs *kept;
-	struct prefix prefix;
-	unsigned skipped = 0, beyond = 0;
+	struct nlri_walk walk;
+	const struct prefix *prefix;
+	uint32_t path_id;
+	unsigned beyond = 0;
 	bool leak = brought && is_leak(p, brought);
 	struct bgp_attrs *attrs = brought && !leak && !leads_back(p, brought) ? marked(p, brought) : NULL;
-	while (bgp_nlri_next(&nlri, &prefix, &skipped)) {
+	nlri_walk_init(&walk, rib, nlri);
+	while ((prefix = nlri_walk_next(&walk, &path_id)) != NULL) {
 		p->count.prefixes_in++;
-		if (attrs && import(p, &cache, &prefix, attrs, &kept) && import_finish(p, &memo, &prefix, &kept)) {
-			if (rib_announce_path(rib, p->source, &prefix, nlri.path_id, kept, now))
+		if (attrs && import(p, &cache, prefix, attrs, &kept) && import_finish(p, &memo, prefix, &kept)) {
+			if (rib_announce_path(rib, p->source, prefix, path_id, kept, now))
 				continue;
 			beyond++;
 		}
 		p->count.filtered++;
 		p->count.leaks += leak;
-		rib_withdraw_path(rib, p->source, &prefix, nlri.path_id);
+		rib_withdraw_path(rib, p->source, prefix, path_id);
 	}
 	import_memo_fini(&memo);
 	rib_policy_cache_fini(&cache);
 	bgp_attrs_unref(attrs);
-	if (skipped)
+	if (walk.skipped)
 		log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "%u prefixes ignored that may not be routed "
-			   "(multicast, loopback)", skipped);
+			   "(multicast, loopback)", walk.skipped);
 	if (beyond)
 		log_remote(&p->limit, LOG_LEVEL_WARN, p->subject, "%u paths not taken: the peer has %d to the same prefix already",
 			   beyond, RIB_PATHS_PER_SOURCE);

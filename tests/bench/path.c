@@ -18,6 +18,7 @@
 #include "src/base/live.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/export.h"
+#include "src/daemon/nlri_walk.h"
 #include "src/daemon/peer_io.h"
 #include "tests/bench/feed.h"
 
@@ -45,17 +46,21 @@ static size_t take(const struct bgp_frame *frame)
 {
 	struct bgp_update_context ctx = {.attrs = &d.attrs, .as4 = true, .peer_asn = FEEDER_AS, .families = {true, true}};
 	struct bgp_update u;
-	struct prefix p;
+	struct nlri_walk walk;
+	const struct prefix *p;
+	uint32_t path_id;
 	size_t n = 0;
 	bgp_update_decode(&ctx, frame->body, frame->body_len, &u);
 	if (u.fault.reaction != BGP_FINE)
 		abort();
 	for (unsigned i = 0; i < BGP_UPDATE_PARTS; i++) {
-		for (; bgp_nlri_next(&u.part[i].withdrawn, &p, NULL); n++)
-			rib_withdraw(d.rib, feeder, &p);
-		for (; bgp_nlri_next(&u.part[i].announced, &p, NULL); n++)
-			if (rib_import_accepts(RIB_IMPORT_ALL, &d.imports, &p))
-				rib_announce(d.rib, feeder, &p, u.part[i].attrs, (struct tick){1000});
+		nlri_walk_init(&walk, d.rib, u.part[i].withdrawn);
+		for (; (p = nlri_walk_next(&walk, &path_id)) != NULL; n++)
+			rib_withdraw(d.rib, feeder, p);
+		nlri_walk_init(&walk, d.rib, u.part[i].announced);
+		for (; (p = nlri_walk_next(&walk, &path_id)) != NULL; n++)
+			if (rib_import_accepts(RIB_IMPORT_ALL, &d.imports, p))
+				rib_announce(d.rib, feeder, p, u.part[i].attrs, (struct tick){1000});
 	}
 	bgp_update_fini(&u);
 	return n;
