@@ -145,6 +145,19 @@ suite_numbers() { # XML: tests failures errors skipped
 	echo
 }
 
+# What a route costs, counted under callgrind and compared with what is recorded: the same on a busy machine.
+instructions_test() {
+	local status=0
+	attempt "Instructions a prefix" instructions.log tests/bench/run instructions --check || status=$?
+	if [ "$status" = 0 ]; then
+		count "instructions" 1 0 0
+	else
+		show_end_of "$logs/instructions.log"
+		failure "instructions: a route costs more than tests/bench/instructions.txt says" "$logs/instructions.log"
+		count "instructions" 0 1 0
+	fi
+}
+
 # The lab dies with status 1 as soon as something it shows is not true. This one stands beside a lab
 # that you may have running, and is taken down again.
 lab_test() {
@@ -174,6 +187,7 @@ check_main() {
 	built "gcc" "$status" "$logs/top-make.log"
 	if [ "$status" = 0 ]; then
 		make_check "unit, fuzz, layers" . top
+		instructions_test
 		lab_test
 	fi
 
