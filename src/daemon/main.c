@@ -1,5 +1,6 @@
 /* underlayd: reads the command line and the configuration, starts the daemon and its loop. */
 #include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,14 @@ static void raise_descriptor_limit(void)
 	setrlimit(RLIMIT_NOFILE, &r);
 }
 
+/* The table's chunks (src/base/pool.h) are mappings of their own, so that they go back to the kernel when they are freed; on the
+ * heap whatever lies behind them would keep them. */
+static void give_memory_back(void)
+{
+	enum { POOL_CHUNK = 64 * 1024 - 64 };
+	mallopt(M_MMAP_THRESHOLD, POOL_CHUNK);
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = {.config = "/etc/underlay/underlay.yaml"};
@@ -130,6 +139,7 @@ int main(int argc, char **argv)
 	}
 	log_open("underlayd", o.verbose);
 	signal(SIGPIPE, SIG_IGN);
+	give_memory_back();
 	raise_descriptor_limit();
 	d.loop = ev_default_loop(0);
 	if (daemon_start(&d) == 0)

@@ -28,17 +28,18 @@ static struct daemon d;
 static struct rib_source *feeder;
 static size_t told_bytes;
 
-void __wrap_peer_send(struct peer *p, struct block *b);
-void __wrap_peer_send(struct peer *p, struct block *b)
+void __wrap_peer_send(struct peer *p, struct block *b, uint32_t from, uint32_t to);
+void __wrap_peer_send(struct peer *p, struct block *b, uint32_t from, uint32_t to)
 {
 	(void)p;
-	told_bytes += b->len;
+	(void)b;
+	told_bytes += to - from;
 }
 
 /* As a turn of the loop does it. */
 static void tell(void)
 {
-	while (export_work(&d) | rib_sweep(d.rib))
+	while (export_work(&d, (struct tick){1000}) | rib_sweep(d.rib))
 		;
 }
 
