@@ -17,10 +17,10 @@
 #include "src/base/log_io.h"
 #include "src/base/sysctl_io.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/kernel_ask_io.h"
 #include "src/daemon/nexthop_io.h"
 #include "src/daemon/peer_io.h"
 #include "src/daemon/pods_io.h"
-#include "src/daemon/route_ask_io.h"
 
 enum {
 	EVERY_S = 180,
@@ -72,7 +72,7 @@ static void add_uplink(struct host_watch *w, struct netlink_socket *s, const str
 {
 	uint32_t vrf = next_hops_vrf(w->daemon->next_hops, p->transport.device);
 	struct host_link *l = p->link.interface ? if_nametoindex(p->link.interface) ? link_named(w, p->link.interface) : NULL
-			      : link_numbered(w, p->ifindex ? p->ifindex : route_link_towards(s, &p->address, vrf));
+			      : link_numbered(w, p->ifindex ? p->ifindex : kernel_ask_link_towards(s, &p->address, vrf));
 	if (!l)
 		return;
 	l->uplink = true;
@@ -153,7 +153,9 @@ static int settle_pod(void *arg, const struct ipam_lease *l)
 
 static void emit_pods(const struct pod_links *p, void (*emit)(void *arg, const struct host_row *row), void *arg)
 {
-	struct host_row row = {.check = "pods' links", .wanted = "1, 0", .setting = "net.ipv4.conf.ul*.forwarding, net.ipv6.conf.ul*.accept_ra"};
+	struct host_row row = {.check = "pods' links",
+			       .setting = "net.ipv4.conf.ul*.forwarding, net.ipv6.conf.ul*.accept_ra",
+			       .wanted = "1, 0"};
 	if (p->error) {
 		row.verdict = HOST_WRONG;
 		snprintf(row.what, sizeof row.what, "they cannot be set: %s%s", err_text(p->error),

@@ -19,8 +19,8 @@ struct judge {
 struct check {
 	const char *name, *path;             /* %s: a link's name */
 	enum host_family family;
-	bool (*concerns)(const struct host_facts *f, const struct host_link *l, enum host_family family); /* l NULL: not of a link */
-	bool of_links;
+	bool (*concerns)(const struct host_facts *f, const struct host_link *l, enum host_family family);
+	bool of_links;                       /* a row for each link, else l is NULL */
 	const char *wanted;
 	void (*judge)(const struct judge *j, const struct check *c, const struct host_link *l, long value, struct host_row *row);
 	enum host_verdict absent;            /* HOST_FINE: no row */
@@ -136,8 +136,8 @@ static void judge_link_forwarding(const struct judge *j, const struct check *c, 
 				  struct host_row *row)
 {
 	if (!value && read_or(j, "net/ipv4/ip_forward", 0)) /* else the row above says it */
-		say(row, HOST_WRONG, "what comes in over %s is not forwarded, so pods are not reached over it: sysctl -w %s=1", l->name,
-		    row->setting);
+		say(row, HOST_WRONG, "what comes in over %s is not forwarded, so pods are not reached over it: sysctl -w %s=1",
+		    l->name, row->setting);
 	(void)c;
 }
 
@@ -148,8 +148,8 @@ static void judge_accept_ra(const struct judge *j, const struct check *c, const 
 	(void)j;
 	(void)c;
 	if (value == 1)
-		say(row, HOST_WRONG, "the default route over %s comes from router advertisements, and goes with IPv6 forwarding: sysctl -w %s=2",
-		    l->name, row->setting);
+		say(row, HOST_WRONG, "the default route over %s comes from router advertisements, and goes with IPv6 forwarding: "
+		    "sysctl -w %s=2", l->name, row->setting);
 }
 
 static void judge_ipv6_off(const struct judge *j, const struct check *c, const struct host_link *l, long value,
@@ -158,8 +158,8 @@ static void judge_ipv6_off(const struct judge *j, const struct check *c, const s
 	(void)j;
 	(void)c;
 	if (value)
-		say(row, HOST_WRONG, "IPv6 is off on %s, over which a peer is found by router advertisements: sysctl -w %s=0", l->name,
-		    row->setting);
+		say(row, HOST_WRONG, "IPv6 is off on %s, over which a peer is found by router advertisements: sysctl -w %s=0",
+		    l->name, row->setting);
 }
 
 /* The kernel takes the stricter of both, where loose (2) counts as more than strict (1). */
@@ -170,8 +170,8 @@ static void judge_rp_filter(const struct judge *j, const struct check *c, const 
 	(void)c;
 	snprintf(row->value, sizeof row->value, "%ld (its own %ld, all %ld)", effective, value, all);
 	if (effective == 1)
-		say(row, HOST_WRONG, "packets for pods that come over %s while the way back is another uplink are dropped: sysctl -w %s=2",
-		    l->name, row->setting);
+		say(row, HOST_WRONG, "packets for pods that come over %s while the way back is another uplink are dropped: "
+		    "sysctl -w %s=2", l->name, row->setting);
 }
 
 static void judge_linkdown(const struct judge *j, const struct check *c, const struct host_link *l, long value,
@@ -180,8 +180,8 @@ static void judge_linkdown(const struct judge *j, const struct check *c, const s
 	(void)j;
 	(void)c;
 	if (!value)
-		say(row, HOST_NOTE, "with 1 the kernel itself takes no route over %s from the moment that it has no carrier: sysctl -w %s=1",
-		    l->name, row->setting);
+		say(row, HOST_NOTE, "with 1 the kernel itself takes no route over %s from the moment that it has no carrier: "
+		    "sysctl -w %s=1", l->name, row->setting);
 }
 
 static void judge_hash(const struct judge *j, const struct check *c, const struct host_link *l, long value, struct host_row *row)
@@ -217,8 +217,8 @@ static void judge_neighbours(const struct judge *j, const struct check *c, const
 	bool near = need > (uint64_t)soft || need * 5 > (uint64_t)value * 4;
 	if (near || (n->refused && value < hard)) /* else it was mended meanwhile */
 		say(row, HOST_WRONG, "the neighbour table %s, and then neighbours cannot be reached by turns: "
-		    "sysctl -w net.%s.neigh.default.gc_thresh3=%ld net.%s.neigh.default.gc_thresh2=%ld net.%s.neigh.default.gc_thresh1=%ld",
-		    n->refused ? "is full" : "is nearly full", dir, hard, dir, hard / 2, dir, hard / 4);
+		    "sysctl -w net.%s.neigh.default.gc_thresh3=%ld net.%s.neigh.default.gc_thresh2=%ld "
+		    "net.%s.neigh.default.gc_thresh1=%ld", n->refused ? "is full" : "is nearly full", dir, hard, dir, hard / 2, dir, hard / 4);
 }
 
 static void judge_conntrack(const struct judge *j, const struct check *c, const struct host_link *l, long value,
@@ -229,8 +229,8 @@ static void judge_conntrack(const struct judge *j, const struct check *c, const 
 	(void)l;
 	snprintf(row->value, sizeof row->value, "%ld (%ld in use)", value, count);
 	if (value && count > value / 10 * 9)
-		say(row, HOST_WRONG, "the table of connections is nearly full, and then new ones are dropped: sysctl -w %s=%ld", row->setting,
-		    value * 2);
+		say(row, HOST_WRONG, "the table of connections is nearly full, and then new ones are dropped: sysctl -w %s=%ld",
+		    row->setting, value * 2);
 }
 
 #define NO_FAMILY(name) HOST_WRONG, "there are pods with " name " addresses, and this host has no " name
@@ -243,7 +243,8 @@ static const struct check checks[] = {
 	{"router advertisements", "net/ipv6/conf/%s/accept_ra", HOST_IPV6, has_router, true, "2", judge_accept_ra, NOTHING},
 	{"IPv6 forwarding", "net/ipv6/conf/all/forwarding", HOST_IPV6, has_pods, false, "1", judge_forwarding, NO_FAMILY("IPv6")},
 	{"IPv6 on the link", "net/ipv6/conf/%s/disable_ipv6", HOST_IPV6, is_unnumbered, true, "0", judge_ipv6_off, NOTHING},
-	{"reverse path filter", "net/ipv4/conf/%s/rp_filter", HOST_IPV4, has_several_uplinks, true, "0 or 2", judge_rp_filter, NOTHING},
+	{"reverse path filter", "net/ipv4/conf/%s/rp_filter", HOST_IPV4, has_several_uplinks, true, "0 or 2", judge_rp_filter,
+	 NOTHING},
 	{"routes over dead links", "net/ipv4/conf/%s/ignore_routes_with_linkdown", HOST_IPV4, has_several_uplinks, true, "1",
 	 judge_linkdown, NOTHING},
 	{"routes over dead links", "net/ipv6/conf/%s/ignore_routes_with_linkdown", HOST_IPV6, has_several_uplinks, true, "1",

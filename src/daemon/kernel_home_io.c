@@ -17,6 +17,7 @@
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/fib_io.h"
+#include "src/daemon/kernel_ask_io.h"
 #include "src/daemon/listen_io.h"
 #include "src/daemon/nexthop_io.h"
 #include "src/daemon/peer_io.h"
@@ -44,20 +45,11 @@ struct kernel_home {
 
 /* --- looking */
 
-static void on_link(void *arg, const struct nlmsghdr *h, int error, const char *text)
-{
-	bool deleted;
-	(void)text;
-	if (!error)
-		netlink_link_decode(h, arg, &deleted);
-}
-
 static struct vrf look(struct kernel_home *k)
 {
-	struct netlink_link l = {.ifindex = 0};
+	struct netlink_link l;
 	struct vrf v = {.ifindex = 0};
-	uint64_t buf[NETLINK_LINK_MESSAGE_MAX / 8];
-	if (!netlink_link_get_by_name(buf, sizeof buf, 0, k->name) || netlink_query(k->questions, buf, on_link, &l) || !l.ifindex)
+	if (!kernel_ask_link_named(k->questions, k->name, &l))
 		return v;
 	if (!l.vrf_table) {
 		snprintf(v.kind, sizeof v.kind, "%s", *l.kind ? l.kind : "link");
@@ -286,7 +278,9 @@ const char *kernel_home_text(const struct daemon *d)
 
 const char *kernel_home_missing(const struct daemon *d)
 {
-	return !d->home ? "not installing (kernel.install: false)" : d->home->now.ifindex ? "the kernel cannot be read or written (the log says why)" : d->home->text;
+	if (!d->home)
+		return "not installing (kernel.install: false)";
+	return d->home->now.ifindex ? "the kernel cannot be read or written (the log says why)" : d->home->text;
 }
 
 bool kernel_home_waits(const struct daemon *d)

@@ -1,7 +1,7 @@
-/* Where our routes are in the kernel: in the configured table, or in that of a VRF (kernel.vrf). A VRF is a device like any other: it
- * may be missing at the start, go, and come back with another index and another table. The FIB's executor lives as long as it
- * does: without it there is no place for routes, and the sessions in it are over; when it is back, what should be in the
- * kernel is compared with what is there, as at a start. A table that we leave keeps nothing of ours.
+/* Where our routes are in the kernel: in the configured table, or in that of a VRF (kernel.vrf). A VRF is a device like any
+ * other: it may be missing at the start, go, and come back with another index and another table. The FIB's executor lives
+ * as long as it does: without it there is no place for routes, and the sessions in it are over; when it is back, what
+ * should be in the kernel is compared with what is there, as at a start. A table that we leave keeps nothing of ours.
  */
 #pragma once
 #include <stdbool.h>

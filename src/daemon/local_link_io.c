@@ -5,8 +5,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "netlink/link_msg.h"
-#include "netlink/socket_io.h"
+#include "src/daemon/kernel_ask_io.h"
 #include "src/daemon/sockaddr.h"
 
 static bool read_address(const struct ifaddrs *i, struct addr *out)
@@ -46,23 +45,11 @@ void local_link_of(const struct addr *local, uint32_t ifindex, struct local_link
 	freeifaddrs(all);
 }
 
-static void on_link(void *arg, const struct nlmsghdr *h, int error, const char *text)
-{
-	bool deleted;
-	(void)text;
-	if (!error)
-		netlink_link_decode(h, arg, &deleted);
-}
-
 /* Is it the device, or in the VRF that the device is? */
 static bool belongs_to(struct netlink_socket *s, const char *name, const char *device)
 {
-	struct netlink_link l = {.ifindex = 0};
-	uint64_t buf[NETLINK_LINK_MESSAGE_MAX / 8];
-	if (strcmp(name, device) == 0)
-		return true;
-	return netlink_link_get_by_name(buf, sizeof buf, 0, name) && netlink_query(s, buf, on_link, &l) == 0 && l.master &&
-	       l.master == if_nametoindex(device);
+	struct netlink_link l;
+	return strcmp(name, device) == 0 || (kernel_ask_link_named(s, name, &l) && l.master && l.master == if_nametoindex(device));
 }
 
 uint32_t local_link_on(const char *device, const struct addr *local)

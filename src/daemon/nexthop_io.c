@@ -4,9 +4,7 @@
 #include <ev.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "netlink/link_msg.h"
 #include "netlink/route_msg.h"
 #include "netlink/socket_io.h"
 #include "rib/nexthop.h"
@@ -14,6 +12,7 @@
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/fib_io.h"
+#include "src/daemon/kernel_ask_io.h"
 #include "src/daemon/kernel_home_io.h"
 
 enum {
@@ -146,23 +145,12 @@ bool next_hops_on_link(struct next_hops *n, const struct addr *a, uint32_t ifind
 	return answer.state == NEXTHOP_DIRECT;
 }
 
-static void on_link(void *arg, const struct nlmsghdr *h, int error, const char *text)
-{
-	bool deleted;
-	(void)text;
-	if (!error)
-		netlink_link_decode(h, arg, &deleted);
-}
-
 uint32_t next_hops_vrf(struct next_hops *n, const char *device)
 {
-	struct netlink_link l = {.ifindex = 0};
-	uint64_t buf[64];
+	struct netlink_link l;
 	if (n && kernel_home_vrf(n->daemon))
 		return kernel_home_vrf(n->daemon);
-	if (!n || !*device || !netlink_link_get_by_name(buf, sizeof buf, 0, device) || netlink_query(n->socket, buf, on_link, &l))
-		return 0;
-	return strcmp(l.kind, "vrf") == 0 ? l.ifindex : 0;
+	return n && *device && kernel_ask_link_named(n->socket, device, &l) && l.vrf_table ? l.ifindex : 0;
 }
 
 /* --- events */

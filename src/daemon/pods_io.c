@@ -22,6 +22,7 @@
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
 #include "src/daemon/fib_io.h"
+#include "src/daemon/kernel_ask_io.h"
 #include "src/daemon/kernel_home_io.h"
 
 /* --- reading the leases
@@ -123,28 +124,9 @@ int pods_each(const struct daemon *d, int (*fn)(void *arg, const struct ipam_lea
 	return error;
 }
 
-struct answer {
-	struct netlink_link link;
-	bool found;
-};
-
-static void on_link(void *arg, const struct nlmsghdr *h, int error, const char *text)
-{
-	struct answer *a = arg;
-	bool deleted;
-	(void)text;
-	if (!error && netlink_link_decode(h, &a->link, &deleted) == 0)
-		a->found = true;
-}
-
 static bool find_link(struct netlink_socket *s, const char *name, struct netlink_link *out)
 {
-	uint64_t buf[NETLINK_LINK_MESSAGE_MAX / 8];
-	struct answer a = {.found = false};
-	if (!*name || !netlink_link_get_by_name(buf, sizeof buf, 1, name) || netlink_query(s, buf, on_link, &a) || !a.found)
-		return false;
-	*out = a.link;
-	return true;
+	return *name && kernel_ask_link_named(s, name, out);
 }
 
 struct search {

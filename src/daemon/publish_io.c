@@ -5,32 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "netlink/link_msg.h"
 #include "netlink/socket_io.h"
 #include "src/base/clock_io.h"
 #include "src/base/file_io.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/kernel_ask_io.h"
 #include "src/daemon/kernel_home_io.h"
-#include "src/daemon/route_ask_io.h"
-
-static void on_link(void *arg, const struct nlmsghdr *h, int error, const char *text)
-{
-	bool deleted;
-	(void)text;
-	if (!error)
-		netlink_link_decode(h, arg, &deleted);
-}
 
 /* The MTU of the link towards dst; 0 where there is none. */
 static uint32_t mtu_towards(struct netlink_socket *s, const struct addr *dst, uint32_t vrf)
 {
-	uint64_t buf[64];
-	struct netlink_link link = {0};
-	uint32_t ifindex = route_link_towards(s, dst, vrf);
-	if (!ifindex || !netlink_link_get_by_index(buf, sizeof buf, 1, ifindex) || netlink_query(s, buf, on_link, &link))
-		return 0;
-	return link.mtu;
+	struct netlink_link link;
+	uint32_t ifindex = kernel_ask_link_towards(s, dst, vrf);
+	return ifindex && kernel_ask_link(s, ifindex, &link) ? link.mtu : 0;
 }
 
 /* Pods get the full MTU of the uplinks, the smallest where they differ. */

@@ -1,0 +1,48 @@
+#include "src/daemon/kernel_ask_io.h"
+
+#include "netlink/route_msg.h"
+
+enum { QUESTION_WORDS = NETLINK_LINK_MESSAGE_MAX / 8 };
+
+static void on_link(void *arg, const struct nlmsghdr *h, int error, const char *text)
+{
+	bool deleted;
+	(void)text;
+	if (!error)
+		netlink_link_decode(h, arg, &deleted);
+}
+
+static bool ask(struct netlink_socket *s, const uint64_t *question, size_t len, struct netlink_link *out)
+{
+	*out = (struct netlink_link){.ifindex = 0};
+	return len && netlink_query(s, question, on_link, out) == 0 && out->ifindex;
+}
+
+bool kernel_ask_link_named(struct netlink_socket *s, const char *name, struct netlink_link *out)
+{
+	uint64_t question[QUESTION_WORDS];
+	return ask(s, question, netlink_link_get_by_name(question, sizeof question, 0, name), out);
+}
+
+bool kernel_ask_link(struct netlink_socket *s, uint32_t ifindex, struct netlink_link *out)
+{
+	uint64_t question[QUESTION_WORDS];
+	return ask(s, question, netlink_link_get_by_index(question, sizeof question, 0, ifindex), out);
+}
+
+static void on_route(void *arg, const struct nlmsghdr *h, int error, const char *text)
+{
+	(void)text;
+	if (!error)
+		netlink_route_get_decode(h, arg);
+}
+
+uint32_t kernel_ask_link_towards(struct netlink_socket *s, const struct addr *dst, uint32_t vrf)
+{
+	uint64_t question[QUESTION_WORDS];
+	struct netlink_route_answer answer = {0};
+	if (!netlink_route_get_request(question, sizeof question, 0, dst, vrf) || netlink_query(s, question, on_route, &answer) ||
+	    answer.local)
+		return 0;
+	return answer.ifindex;
+}
