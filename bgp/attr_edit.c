@@ -16,8 +16,8 @@ struct editor {
 	const struct bgp_attrs *old;
 	const struct bgp_attr_edit *edit;
 	struct writer w;
-	struct bgp_attrs set; /* the fields of the new one; its wire is what w writes */
 	struct addr mp_next_hop; /* what goes behind the wire, where set.context says so */
+	struct bgp_attrs set; /* the fields of the new one; its wire is what w writes */
 };
 
 /* NULL where the old set has no such attribute. */
@@ -324,7 +324,7 @@ static void run_edits(struct editor *ed)
 void bgp_draft_edit(struct bgp_draft *d, const struct bgp_attrs *a, const struct bgp_attr_edit *e)
 {
 	struct bgp_attrs *set = (struct bgp_attrs *)d->room;
-	struct editor ed = {a, e, writer_of(set->wire, WIRE_MAX), *a, bgp_attrs_next_hop(a)};
+	struct editor ed = {a, e, writer_of(set->wire, WIRE_MAX), bgp_attrs_next_hop(a), *a};
 	if (e->has_weight)
 		ed.set.weight = e->weight;
 	ed.set.graceful_shutdown = will_shut_down(a, e);
