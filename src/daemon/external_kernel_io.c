@@ -53,7 +53,7 @@ struct external_kernel {
 	/* the dump that is under way */
 	struct watch *at;              /* NULL: none, or its entry is gone */
 	enum bgp_family family;
-	bool dumping, torn;            /* torn: it cannot be relied on */
+	bool dumping, begun, torn;     /* begun: something of it has come; torn: it cannot be relied on */
 	struct netlink_route_head last;
 	struct log_limit limit;
 };
@@ -146,9 +146,19 @@ static void on_link_event(struct external_kernel *k, const struct nlmsghdr *h)
 
 /* --- dumps */
 
+/* The round begins where the dump does in the order of what was read: events of before, which still waited when it was
+ * asked for, are of the old one, since what undid them may have been lost. */
+static void begin(struct external_kernel *k)
+{
+	if (k->at && !k->begun)
+		rib_refresh_begin(k->at->source, k->family);
+	k->begun = true;
+}
+
 static void dumped(struct external_kernel *k, const struct nlmsghdr *h)
 {
 	struct netlink_route_head r;
+	begin(k);
 	if (h->nlmsg_flags & NLM_F_DUMP_INTR)
 		k->torn = true;
 	if (!k->at || netlink_route_head_decode(h, &r) || !selects(k, k->at, &r))
@@ -188,6 +198,7 @@ static void dump_over(struct external_kernel *k, int error)
 {
 	struct watch *w = k->at;
 	bool fine = (!error || means_none(error)) && !k->torn;
+	begin(k); /* also one of nothing */
 	k->dumping = false;
 	k->at = NULL;
 	if (error && !means_none(error))
@@ -228,10 +239,9 @@ static void read_next(struct external_kernel *k)
 	k->at = w;
 	k->family = f;
 	k->dumping = true;
-	k->torn = false;
+	k->begun = k->torn = false;
 	k->last = (struct netlink_route_head){.deleted = true};
 	w->wanted[f] = false;
-	rib_refresh_begin(w->source, f);
 	int error = netlink_socket_send(k->socket, buf, len);
 	if (error) {
 		k->torn = true;
@@ -463,6 +473,14 @@ bool external_kernel_settled(const struct external_kernel *k)
 			if (!container_of(n, struct watch, node)->known[f])
 				return false;
 	return true;
+}
+
+size_t external_kernel_count(const struct external_kernel *k)
+{
+	size_t paths = 0;
+	list_each(n, tmp, &k->watches)
+		paths += container_of(n, struct watch, node)->source->paths;
+	return paths;
 }
 
 const struct external_rules *external_kernel_entry(const struct external_kernel *k, const struct rib_source *s)

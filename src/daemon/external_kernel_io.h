@@ -24,5 +24,7 @@ void external_kernel_apply(struct external_kernel *k, const struct external_rule
 bool external_kernel_work(struct external_kernel *k);
 /* Everything was read once. */
 bool external_kernel_settled(const struct external_kernel *k);
+/* How many of the kernel's routes are in the RIB. */
+size_t external_kernel_count(const struct external_kernel *k);
 /* The entry that the source is of; NULL: it is an owner's. */
 const struct external_rules *external_kernel_entry(const struct external_kernel *k, const struct rib_source *s);
