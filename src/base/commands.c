@@ -25,6 +25,7 @@ const struct command commands[] = {
 			   {"prefixes", "Prefixes"},
 			   {"paths", "Paths"},
 			   {"kernel", "Kernel"},
+			   {"external", "External routes"},
 			   {"pods", "Pods"},
 			   {"longest_turn", "Longest turn"},
 			   {"warnings", "Warnings"}},

@@ -318,6 +318,19 @@ bool external_settled(const struct external *x)
 	return external_kernel_settled(x->kernel);
 }
 
+struct external_counts external_count(const struct external *x)
+{
+	struct external_counts c = {.kernel = external_kernel_count(x->kernel)};
+	list_each(n, tmp, &x->owners) {
+		const struct external_owner *o = container_of(n, struct external_owner, node);
+		c.owners++;
+		c.routes += o->count;
+		for (size_t i = 0; i < o->count; i++)
+			c.kept_back += !o->routes[i].told;
+	}
+	return c;
+}
+
 const struct list *external_owners(const struct external *x)
 {
 	return &x->owners;

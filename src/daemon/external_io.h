@@ -58,6 +58,12 @@ bool external_is_held(const struct external *x, uint64_t connection);
 void external_connection_closed(struct external *x, uint64_t connection);
 
 /* For commands. */
+struct external_counts {
+	size_t owners, routes; /* that were handed over */
+	size_t kept_back;      /* of these: not told, as the rules are now */
+	size_t kernel;         /* read there */
+};
+struct external_counts external_count(const struct external *x);
 const struct list *external_owners(const struct external *x);
 struct external_kernel *external_kernel_of(const struct external *x);
 /* Why the owner's route is not told, in a few words; NULL: it is. */

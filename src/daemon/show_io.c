@@ -17,6 +17,7 @@
 #include "src/daemon/dynamic_io.h"
 #include "src/daemon/export.h"
 #include "src/daemon/external_command_io.h"
+#include "src/daemon/external_io.h"
 #include "src/daemon/fib_io.h"
 #include "src/daemon/host_io.h"
 #include "src/daemon/kernel_home_io.h"
@@ -110,10 +111,27 @@ static void put_warnings(const struct daemon *d, struct json_object *row, int le
 			 fib_writer_failed(d->fib));
 		json_object_array_add(w, json_object_new_string(text));
 	}
+	size_t kept_back = external_count(d->external).kept_back;
+	if (kept_back) {
+		snprintf(text, sizeof text, "%zu routes that were handed over are not told: underlayc show external says why", kept_back);
+		add_warning(w, text);
+	}
 	if (lease_error) {
 		snprintf(text, sizeof text, "the leases cannot be read: %s", err_text(lease_error));
 		json_object_array_add(w, json_object_new_string(text));
 	}
+}
+
+static void put_external(const struct daemon *d, struct json_object *row)
+{
+	char text[TEXT];
+	const struct external_counts c = external_count(d->external);
+	if (!c.routes && !c.kernel)
+		return;
+	snprintf(text, sizeof text, "%zu handed over by %zu owners, %zu read in the kernel", c.routes, c.owners, c.kernel);
+	put(row, "external", text);
+	put_number(row, "external_handed_over", c.routes);
+	put_number(row, "external_kernel", c.kernel);
 }
 
 static void put_counts(const struct daemon *d, struct json_object *row)
@@ -183,6 +201,7 @@ static struct json_object *show_status(struct show *s)
 	for (size_t i = 0; i < d->conf->pods.cidrs.count; i++)
 		json_object_array_add(cidrs, json_object_new_string(prefix_format(&d->conf->pods.cidrs.at[i], prefix)));
 	put_counts(d, row);
+	put_external(d, row);
 	int lease_error = pods_each(d, count_lease, &pods);
 	put_number(row, "pods", pods);
 	put_turns(&d->turns, row);

@@ -236,6 +236,8 @@ def test_next_hop_and_rules(wire):
     switch.wait_no_route(THREE)
     wait_until(lambda: switch.communities(ONE) == {"64701:3"}, 20, "the entry's community")
     assert "does not allow it" in external(node)[THREE, "lb"]["state"]
+    assert any("1 routes that were handed over are not told" in line for line in node.status()["warnings"])
+    assert node.status()["external_handed_over"] == 3
     config["pods"]["cidrs"] = [POD, "192.0.2.0/25"]
     reload(node, config)
     switch.wait_no_route(ONE)
