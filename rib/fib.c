@@ -278,6 +278,7 @@ bool fib_next(struct fib *f, struct fib_intent *out)
 		dequeue(f, e);
 		set_way(f, &e->sent, w);
 		e->in_flight = true;
+		e->touched = f->round;
 		f->in_flight++;
 		out->entry = e;
 		/* what we do not know to be ours is never replaced: FIB_ADD is refused where another's route stands */
@@ -331,6 +332,8 @@ bool fib_done(struct fib *f, struct fib_entry *e, int error, const char *text, s
 	bool obsolete = !is_wanted(f, e, e->sent);
 	f->in_flight--;
 	e->in_flight = false;
+	/* an answer older than a comparison that has left the entry out, and perhaps than what others did since */
+	f->unclear |= e->touched != f->round;
 	e->touched = f->round;
 	if (error == 0 || gone)
 		set_have(f, e, e->sent);

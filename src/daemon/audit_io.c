@@ -110,6 +110,7 @@ static int begin(struct audit *a)
 	ev_timer_stop(a->daemon->loop, &a->begin);
 	a->running = true;
 	a->again = false;
+	a->fib->objects.doubted = true; /* a member that was refused, one that nobody came for: found by reading them */
 	a->stage = a->interrupted = 0;
 	a->busy_us = a->longest_us = 0;
 	a->begun_at = clock_now();
