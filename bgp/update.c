@@ -24,9 +24,16 @@ static bool read_prefix(struct cursor *c, enum bgp_family family, struct prefix 
 	const uint8_t *b = pass_prefix(c, family, &len);
 	if (!b)
 		return false;
-	struct addr a = family == BGP_IPV4_UNICAST ? addr_from_v4(0) : (struct addr){{0}};
-	memcpy(a.b + start / 8, b, (len + 7) / 8);
-	*out = prefix_make(&a, start + len);
+	size_t bytes = (len + 7) / 8;
+	uint8_t *to = out->addr.b + start / 8;
+	out->addr = (struct addr){{0}};
+	if (start)
+		out->addr.b[10] = out->addr.b[11] = 0xff; /* IPv4-mapped */
+	for (size_t i = 0; i < bytes; i++)
+		to[i] = b[i];
+	if (len % 8)
+		to[bytes - 1] &= (uint8_t)(0xff00u >> len % 8);
+	out->len = (uint8_t)(start + len);
 	return true;
 }
 

@@ -106,22 +106,35 @@ static size_t entry_size(bool v4, unsigned len)
 	return (size + KEY_ALIGN - 1) / KEY_ALIGN * KEY_ALIGN;
 }
 
-struct prefix rib_entry_prefix(const struct rib_entry *e)
+/* The sizes are numbers to the compiler, which then needs no call. */
+static inline struct prefix prefix_of(const struct rib_entry *e)
 {
-	bool v4 = e->flags & RIB_ENTRY_V4;
-	struct prefix p = {v4 ? addr_from_v4(0) : (struct addr){{0}}, e->len};
-	memcpy(p.addr.b + (v4 ? sizeof p.addr.b - V4_KEY : 0), e->key, key_size(v4, e->len));
+	struct prefix p = {{{0}}, e->len};
+	if (e->flags & RIB_ENTRY_V4) {
+		p.addr.b[10] = p.addr.b[11] = 0xff;
+		memcpy(p.addr.b + sizeof p.addr.b - V4_KEY, e->key, V4_KEY);
+	} else if (e->len <= 64) {
+		memcpy(p.addr.b, e->key, 8);
+	} else {
+		memcpy(p.addr.b, e->key, 16);
+	}
 	return p;
 }
 
-static bool is_entry_of(const struct rib_entry *e, const struct prefix *p, bool v4)
+struct prefix rib_entry_prefix(const struct rib_entry *e)
 {
-	return e->len == p->len && !(e->flags & RIB_ENTRY_V4) == !v4 && memcmp(e->key, key_of(p, v4), key_size(v4, p->len)) == 0;
+	return prefix_of(e);
+}
+
+static bool is_entry_of(const struct rib_entry *e, const struct prefix *p)
+{
+	const struct prefix own = prefix_of(e);
+	return prefix_eq(&own, p);
 }
 
 static uint64_t hash_of_entry(const void *rib, uint32_t at)
 {
-	const struct prefix p = rib_entry_prefix(entry(rib, at));
+	const struct prefix p = prefix_of(entry(rib, at));
 	return prefix_hash(&p);
 }
 
@@ -168,9 +181,8 @@ void rib_free(struct rib *r)
 
 static uint32_t lookup(const struct rib *r, const struct prefix *p)
 {
-	bool v4 = prefix_is_v4(p);
 	uint32_t at = *hash_index_chain(&r->index, prefix_hash(p));
-	while (at && !is_entry_of(entry(r, at), p, v4))
+	while (at && !is_entry_of(entry(r, at), p))
 		at = entry(r, at)->hash_next;
 	return at;
 }

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/hash.h"
-
 static const uint8_t v4_start[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 struct addr addr_from_v4_bytes(const uint8_t b[4])
@@ -183,12 +181,4 @@ bool prefix_in_any(const struct prefix *p, const struct prefix *set, size_t n)
 bool prefix_overlaps(const struct prefix *a, const struct prefix *b)
 {
 	return prefix_covers(a, b) || prefix_covers(b, a);
-}
-
-uint64_t prefix_hash(const struct prefix *p)
-{
-	uint64_t hi, lo;
-	memcpy(&hi, p->addr.b, 8);
-	memcpy(&lo, p->addr.b + 8, 8);
-	return hash_mix(hi ^ p->len, lo);
 }

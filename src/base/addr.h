@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "src/base/hash.h"
+
 enum { ADDR_V4_BITS = 96, ADDR_TEXT_MAX = 46, PREFIX_TEXT_MAX = 50 };
 
 struct addr {
@@ -70,4 +72,10 @@ bool prefix_has_addr(const struct prefix *p, const struct addr *a);
 bool prefix_covers(const struct prefix *outer, const struct prefix *inner);
 bool prefix_in_any(const struct prefix *p, const struct prefix *set, size_t n); /* one of set covers p */
 bool prefix_overlaps(const struct prefix *a, const struct prefix *b);
-uint64_t prefix_hash(const struct prefix *p);
+static inline uint64_t prefix_hash(const struct prefix *p)
+{
+	uint64_t hi, lo;
+	memcpy(&hi, p->addr.b, 8);
+	memcpy(&lo, p->addr.b + 8, 8);
+	return hash_mix(hi ^ p->len, lo);
+}

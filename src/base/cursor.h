@@ -1,13 +1,14 @@
 /* A read cursor and a write cursor over bytes, both with a sticky error: after the first access
  * beyond the end every read gives zero and every write does nothing, so a decoder is straight
  * code with one check at the end. A failed read does not advance: loops test cursor_ok() too.
- * Network byte order. Views borrow the bytes; nothing allocates. Reading is inline: it is a good part of
- * what an UPDATE costs.
+ * Network byte order. Views borrow the bytes; nothing allocates. Nearly all is inline: it is a good part
+ * of what an UPDATE costs.
  */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct cursor {
 	const uint8_t *p, *end;
@@ -74,12 +75,49 @@ struct writer {
 };
 
 struct writer writer_of(void *data, size_t cap);
-size_t writer_len(const struct writer *w);
-size_t writer_left(const struct writer *w);
-bool writer_ok(const struct writer *w);
-void writer_u8(struct writer *w, uint8_t v);
-void writer_u16(struct writer *w, uint16_t v);
-void writer_u32(struct writer *w, uint32_t v);
-void writer_bytes(struct writer *w, const void *data, size_t len);
+
+static inline size_t writer_len(const struct writer *w)
+{
+	return (size_t)(w->p - w->start);
+}
+
+static inline size_t writer_left(const struct writer *w)
+{
+	return (size_t)(w->end - w->p);
+}
+
+static inline bool writer_ok(const struct writer *w)
+{
+	return !w->failed;
+}
+
+static inline void writer_bytes(struct writer *w, const void *data, size_t len)
+{
+	if (w->failed || writer_left(w) < len) {
+		w->failed = true;
+		return;
+	}
+	if (len)
+		memcpy(w->p, data, len);
+	w->p += len;
+}
+
+static inline void writer_u8(struct writer *w, uint8_t v)
+{
+	writer_bytes(w, &v, 1);
+}
+
+static inline void writer_u16(struct writer *w, uint16_t v)
+{
+	uint8_t b[2] = {(uint8_t)(v >> 8), (uint8_t)v};
+	writer_bytes(w, b, sizeof b);
+}
+
+static inline void writer_u32(struct writer *w, uint32_t v)
+{
+	uint8_t b[4] = {(uint8_t)(v >> 24), (uint8_t)(v >> 16), (uint8_t)(v >> 8), (uint8_t)v};
+	writer_bytes(w, b, sizeof b);
+}
+
 /* Writes v over two bytes that were already written at offset at. */
 void writer_patch_u16(struct writer *w, size_t at, uint16_t v);

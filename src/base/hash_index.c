@@ -35,13 +35,19 @@ static bool begin_round(struct hash_index *x)
 	return true;
 }
 
+/* Most items are in no cache: ask for them some turns before they are needed. */
+static void fetch_soon(const struct hash_index *x, uint32_t bucket)
+{
+	if (bucket <= x->mask && x->buckets[bucket])
+		__builtin_prefetch(x->link(x->owner, x->buckets[bucket]));
+}
+
 /* The next bucket's items go to it and to its new half. */
 static void part(struct hash_index *x)
 {
 	uint32_t low = x->parted, half = x->mask + 1, next;
-	uint32_t at = x->buckets[low], soon = low + AHEAD < half ? x->buckets[low + AHEAD] : 0;
-	if (soon)
-		__builtin_prefetch(x->link(x->owner, soon)); /* most are in no cache: ask for it some turns before it is needed */
+	uint32_t at = x->buckets[low];
+	fetch_soon(x, low + AHEAD);
 	if (x->cap == half && !begin_round(x))
 		return;
 	x->buckets[low] = x->buckets[low + half] = 0;

@@ -207,13 +207,22 @@ static void encode_run(struct batch *b, const struct run *run)
 		announce(b, like, from, routes);
 }
 
+static bool in_turn(const struct run *runs, size_t n)
+{
+	size_t i = 1;
+	while (i < n && by_turn(&runs[i - 1], &runs[i]) < 0)
+		i++;
+	return i >= n;
+}
+
 void batch_encode(struct batch *b)
 {
 	struct run runs[BATCH_ITEMS];
 	size_t n = find_runs(b, runs);
 	b->out.group = b->group;
 	b->out.only = b->only;
-	qsort(runs, n, sizeof *runs, by_turn);
+	if (!in_turn(runs, n)) /* with one feeder they are */
+		qsort(runs, n, sizeof *runs, by_turn);
 	for (size_t i = 0; i < n; i++)
 		encode_run(b, &runs[i]);
 	ship(&b->out);
