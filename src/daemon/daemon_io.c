@@ -41,7 +41,6 @@ void daemon_bury_source(struct daemon *d, struct rib_source *s)
 	if (!e)
 		abort();
 	e->source = s;
-	rib_source_leaves(d->rib, s);
 	list_append(&d->dying, &e->node);
 }
 
