@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "netlink/message.h"
@@ -21,6 +22,8 @@ struct kernel_table {
 	enum bgp_family family;
 	size_t prefixes, sample; /* sample: the next one to ask for */
 	size_t count;            /* of the answer that is being read */
+	size_t shift;            /* from the first samples to these: after a count that was not right others are asked for */
+	struct timespec again_at; /* and not counted before: reading the table keeps the daemon from changing it */
 	unsigned next_hops;      /* 0: any number */
 };
 
@@ -92,7 +95,8 @@ static void on_route(void *arg, const struct nlmsghdr *h, int error, const char 
 static bool has_sample(struct kernel_table *k, size_t sample)
 {
 	uint64_t request[NETLINK_ROUTE_MESSAGE_MAX / 8];
-	struct prefix p = feed_prefix(k->family, (uint32_t)((k->prefixes - 1) * sample / (SAMPLES - 1)));
+	size_t number = ((k->prefixes - 1) * sample / (SAMPLES - 1) + k->shift) % k->prefixes;
+	struct prefix p = feed_prefix(k->family, (uint32_t)number);
 	k->count = 0;
 	netlink_route_match_request(request, sizeof request, 1, &p.addr, 0);
 	return netlink_query(k->socket, request, on_route, k) == 0 && k->count;
@@ -108,6 +112,25 @@ static bool has_count(struct kernel_table *k, size_t wanted)
 	return netlink_dump(k->socket, request, on_route, k) == 0 && k->count == wanted;
 }
 
+static bool is_too_early(const struct kernel_table *k)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec < k->again_at.tv_sec || (now.tv_sec == k->again_at.tv_sec && now.tv_nsec < k->again_at.tv_nsec);
+}
+
+/* The next count comes no earlier than after three times what this one took. */
+static bool count_all(struct kernel_table *k, size_t wanted)
+{
+	struct timespec from, to;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	bool right = has_count(k, wanted);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	long long wait_ns = 3 * ((to.tv_sec - from.tv_sec) * 1000000000LL + to.tv_nsec - from.tv_nsec) + to.tv_nsec;
+	k->again_at = (struct timespec){to.tv_sec + wait_ns / 1000000000, wait_ns % 1000000000};
+	return right;
+}
+
 void kernel_table_want_next_hops(struct kernel_table *k, unsigned count)
 {
 	k->next_hops = count;
@@ -117,8 +140,11 @@ bool kernel_table_is(struct kernel_table *k, bool there)
 {
 	while (k->sample < SAMPLES && has_sample(k, k->sample) == there)
 		k->sample++;
-	if (k->sample < SAMPLES)
+	if (k->sample < SAMPLES || is_too_early(k))
 		return false;
 	k->sample = 0;
-	return has_count(k, there ? k->prefixes : 0);
+	if (count_all(k, there ? k->prefixes : 0))
+		return true;
+	k->shift += 37;
+	return false;
 }
