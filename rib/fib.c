@@ -680,7 +680,6 @@ static bool judge_some(struct fib *f, unsigned budget)
 			judge(f, container_of(n, struct fib_entry, node));
 		}
 	}
-	fib_mend(f);
 	return true;
 }
 

@@ -37,8 +37,7 @@ def repaired(site, kind, count):
 
 def test_a_flush_is_repaired_from_its_events(site):
     audits = kernel(site)["audit"]["number"]
-    for family in ("-4", "-6"):
-        site.ns.ip(family, "route", "flush", "proto", "171")
+    site.kernel.delete_routes(site.ours())  # some versions of `ip route flush` stop at routes with a next-hop object
     repaired(site, "taken", ALL)
     site.agree("the flush", ALL)
     found = kernel(site)
@@ -48,8 +47,7 @@ def test_a_flush_is_repaired_from_its_events(site):
     log = site.node.log()
     wait_until(lambda: "were taken away within" in site.node.log(), 10, "the end of the burst is told")
     told = [line for line in log.splitlines() if "taken away" in line]
-    # once a burst, not once a route; the name only where ip is not gone yet
-    assert 1 <= len(told) <= 3 and ("by ip (process" in told[0] or "by netlink port" in told[0]), told
+    assert 1 <= len(told) <= 3 and f"by python3 (process {os.getpid()})" in told[0], told  # once a burst, not once a route
 
 
 def test_single_routes_are_taken_and_bent(site):
@@ -161,7 +159,7 @@ def test_interrupted_dumps_are_repeated(net):
         shim.interrupt(1000)
         done = site.node.client("resync", "kernel")
         assert done.returncode == 1 and "cannot be read" in done.stderr, done
-        site.ns.ip("route", "flush", "proto", "171")
+        site.kernel.delete_routes(site.ours())
         wait_until(lambda: "failed" in kernel(site)["last_audit"], 10, "the failure is shown", lambda: kernel(site))
         shim.interrupt(0)
         wait_until(lambda: kernel(site)["audit"]["error"] is None, 20, "it is tried again", lambda: kernel(site))
