@@ -371,6 +371,12 @@ static bool is_ready(struct daemon *d, const struct group *g, struct tick now)
 	return false;
 }
 
+/* Is there nothing of a former life, or in the kernel, that is still to come? */
+static bool knows_all(const struct daemon *d)
+{
+	return !d->restarting && external_settled(d->external);
+}
+
 /* True: could do more at once. */
 static bool work_laggard(struct daemon *d, struct peer *p, struct tick now)
 {
@@ -381,7 +387,7 @@ static bool work_laggard(struct daemon *d, struct peer *p, struct tick now)
 	if (!rib_cursor_at_end(&p->cursor))
 		return true;
 	/* a restarting speaker says that it has told all only when it has learned all (RFC 4724 section 4.1) */
-	if (!p->end_of_rib_sent && !d->restarting)
+	if (!p->end_of_rib_sent && knows_all(d))
 		send_end_of_rib(p);
 	p->reading = false;
 	pause_group(p->group, now);
@@ -421,7 +427,7 @@ static bool work_members(struct daemon *d, struct group *g, struct tick now)
 /* Has the laggard read all, and waits for the members, or for what we do not know yet? */
 static bool is_idle(const struct daemon *d, const struct peer *p)
 {
-	bool early = !p->end_of_rib_sent && d->restarting;
+	bool early = !p->end_of_rib_sent && !knows_all(d);
 	bool ahead = !list_empty(&p->group->members) && !rib_cursor_at_end(&p->group->cursor);
 	return rib_cursor_at_end(&p->cursor) && (early || ahead);
 }
