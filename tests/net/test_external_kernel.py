@@ -1,11 +1,13 @@
 """Routes that other programs write into the kernel, told to the peers while they are there (`external:`)."""
 import contextlib
 import signal
+import struct
 
 import pytest
 
 from harness import holds_for, wait_until
 from rtnetlink import CREATE, DELROUTE, NEWROUTE, Kernel, route_body
+from speaker import UPDATE, Speaker, capability, prefix_bytes
 from test_external import external, reload
 
 POD = "10.244.1.0/24"
@@ -146,6 +148,21 @@ def test_there_before_end_of_rib(any_wire, kernel, how):
     wait_until(lambda: node.peer("tor")["advertised"] == 2, 20, "all others were announced again")
     wait_until(lambda: len(there()) == 2, 20, "and only that one went")
     assert [line for line in watch.changes() if "192.0.2.2 " not in line] == []
+
+
+def test_end_of_rib_waits_for_the_kernel(wire, kernel):
+    """A peer that is quicker than the first look at 60 000 routes hears of the one that is wanted before End-of-RIB."""
+    add(kernel, [*prefixes(60000), ONE])
+    config = wire.config(passive=True, **{"import": "all"})
+    config["external"] = [{"name": "lb", "protocol": 50, "prefixes": [ONE]}]
+    wire.net.underlayd(wire.node, config, "underlayd").start(wait=False)
+    peer = wait_until(lambda: Speaker.connect(wire.tor, "10.0.0.2", "10.0.0.1"), 20, "the daemon listens")
+    peer.establish(64512, more=capability(64, struct.pack("!HHBB", 120, 1, 1, 0)))
+    said = b""
+    while (update := peer.receive_until(UPDATE)[1]) != bytes(4):
+        said += update
+    assert prefix_bytes(ONE) in said, said
+    peer.close()
 
 
 def test_a_reload_changes_what_is_told(wire):
