@@ -20,13 +20,17 @@ enum {
 	OWN_DELAY_MS = 200, /* our own changes come in thousands, and matter to few next hops */
 	SWEEP_S = 60,
 	AGAIN_S = 1, /* after a question without an answer */
+	LINK_AGAIN_MS = 200,
+	LINKS = 16,  /* that changed in this time, else all are asked for */
 };
 
 struct next_hops {
 	struct daemon *daemon;
 	struct nexthop_table table;
 	struct netlink_socket *socket; /* for questions that wait for their answer: the kernel gives it at once */
-	ev_timer own, sweep, again;
+	ev_timer own, sweep, again, links_again;
+	uint32_t links[LINKS];
+	unsigned link_count;
 	struct log_limit limit;
 	bool reviewing;
 };
@@ -155,9 +159,29 @@ uint32_t next_hops_vrf(struct next_hops *n, const char *device)
 
 /* --- events */
 
+static void on_links_again(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct next_hops *n = t->data;
+	(void)loop;
+	(void)revents;
+	if (n->link_count > LINKS)
+		nexthop_doubt_all(&n->table);
+	for (unsigned i = 0; n->link_count <= LINKS && i < n->link_count; i++)
+		nexthop_doubt_link(&n->table, n->links[i]);
+	n->link_count = 0;
+}
+
+/* The kernel tells that a link goes down before it takes its routes out, and of that it says nothing: who asks at once
+ * may hear of a route that is about to go. So it is asked again. */
 void next_hops_link_changed(struct next_hops *n, uint32_t ifindex)
 {
 	nexthop_doubt_link(&n->table, ifindex);
+	if (n->link_count < LINKS)
+		n->links[n->link_count] = ifindex;
+	n->link_count += n->link_count <= LINKS;
+	ev_timer_stop(n->daemon->loop, &n->links_again);
+	ev_timer_set(&n->links_again, LINK_AGAIN_MS / 1000., 0.);
+	ev_timer_start(n->daemon->loop, &n->links_again);
 }
 
 void next_hops_prefix_changed(struct next_hops *n, const struct prefix *p)
@@ -234,7 +258,8 @@ struct next_hops *next_hops_new(struct daemon *d)
 	ev_timer_init(&n->own, on_own, 0., 0.);
 	ev_timer_init(&n->sweep, on_sweep, SWEEP_S, SWEEP_S);
 	ev_timer_init(&n->again, on_again, 0., 0.);
-	n->own.data = n->sweep.data = n->again.data = n;
+	ev_timer_init(&n->links_again, on_links_again, 0., 0.);
+	n->links_again.data = n->own.data = n->sweep.data = n->again.data = n;
 	ev_timer_start(d->loop, &n->sweep);
 	return n;
 }
@@ -246,6 +271,7 @@ void next_hops_free(struct next_hops *n)
 	ev_timer_stop(n->daemon->loop, &n->own);
 	ev_timer_stop(n->daemon->loop, &n->sweep);
 	ev_timer_stop(n->daemon->loop, &n->again);
+	ev_timer_stop(n->daemon->loop, &n->links_again);
 	netlink_socket_close(n->socket);
 	nexthop_table_fini(&n->table);
 	free(n);
