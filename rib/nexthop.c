@@ -102,9 +102,11 @@ struct nexthop *nexthop_hold(struct nexthop_table *t, const struct addr *addr, u
 {
 	struct nexthop *nh = nexthop_find(t, addr, ifindex);
 	if (nh) {
+		t->news_of_life |= nh->refs == nh->leaving;
 		nh->refs++;
 		return nh;
 	}
+	t->news_of_life = true;
 	nh = calloc(1, sizeof *nh);
 	if (!nh)
 		abort();
@@ -124,9 +126,29 @@ struct nexthop *nexthop_hold(struct nexthop_table *t, const struct addr *addr, u
 	return nh;
 }
 
-void nexthop_release(struct nexthop *nh)
+void nexthop_release(struct nexthop_table *t, struct nexthop *nh)
 {
 	nh->refs--;
+	t->news_of_life |= nh->refs == nh->leaving;
+}
+
+void nexthop_leave(struct nexthop_table *t, struct nexthop *nh, int64_t paths)
+{
+	nh->leaving = (uint32_t)(nh->leaving + paths);
+	t->news_of_life |= nh->refs == nh->leaving;
+}
+
+bool nexthop_is_alive(const struct nexthop *nh)
+{
+	return nh->via && nh->refs > nh->leaving;
+}
+
+struct nexthop *nexthop_each(const struct nexthop_table *t, const struct nexthop *nh)
+{
+	struct hash_node *n = hash_table_each(&t->table, nh ? &nh->node : NULL);
+	while (n && !container_of(n, struct nexthop, node)->refs)
+		n = hash_table_each(&t->table, n);
+	return n ? container_of(n, struct nexthop, node) : NULL;
 }
 
 /* A walk over a hundred thousand next hops takes milliseconds, and routes of others change in thousands. */
@@ -149,8 +171,10 @@ bool nexthop_work(struct nexthop_table *t)
 		struct nexthop *nh = container_of(t->doubted.next, struct nexthop, doubted);
 		t->budget--;
 		list_remove(&nh->doubted);
-		if (ask(t, nh) && nh->refs)
+		if (ask(t, nh) && nh->refs) {
 			nh->changed = ++t->generation;
+			t->news_of_life = true;
+		}
 	}
 	return !list_empty(&t->doubted);
 }

@@ -41,6 +41,7 @@ struct nexthop {
 	enum nexthop_state state;
 	struct nhset *via;    /* the kernel's next hops on the way there, owned reference; NULL: not reachable */
 	uint32_t refs;        /* paths */
+	uint32_t leaving;     /* of these, of sources that are gone and whose paths go in their own time: rib_source_leaves() */
 	uint64_t changed;     /* the table's generation when the answer last changed */
 };
 
@@ -72,6 +73,7 @@ struct nexthop_table {
 	void *arg;
 	unsigned budget;      /* how many may still be asked for at once, before the next nexthop_work() */
 	uint64_t generation;
+	bool news_of_life;    /* some nexthop_is_alive() may have changed; whoever looks at them all resets it */
 	struct nexthop *last; /* the one looked up last; the next look-up is mostly for the same */
 };
 
@@ -79,9 +81,16 @@ void nexthop_table_init(struct nexthop_table *t, struct nhset_table *nhsets, nex
 void nexthop_table_fini(struct nexthop_table *t); /* also what is still held */
 
 struct nexthop *nexthop_hold(struct nexthop_table *t, const struct addr *addr, uint32_t ifindex);
-void nexthop_release(struct nexthop *nh);
+void nexthop_release(struct nexthop_table *t, struct nexthop *nh);
 /* NULL where nobody ever held it. */
 struct nexthop *nexthop_find(struct nexthop_table *t, const struct addr *addr, uint32_t ifindex);
+
+/* It is reached, and some path through it is not about to go. */
+bool nexthop_is_alive(const struct nexthop *nh);
+/* Of so many paths that hold it the source is gone (or, less than 0, the path too). */
+void nexthop_leave(struct nexthop_table *t, struct nexthop *nh, int64_t paths);
+/* All that are held, one after the other; begins with NULL and ends so. */
+struct nexthop *nexthop_each(const struct nexthop_table *t, const struct nexthop *nh);
 
 /* What the decision compares, in 3 bits: 0 on a link, more with each indirection, NEXTHOP_METRIC_UNREACHABLE. */
 uint8_t nexthop_metric(const struct nexthop *nh);

@@ -106,29 +106,34 @@ struct nhset *nhset_of(struct nhset_table *t, const struct route_nexthop *at, un
 	return intern(t, sorted, count);
 }
 
-static struct route_nexthop hop(const struct addr *gateway, uint32_t ifindex, uint16_t weight)
+/* One on a link of ours is a gateway itself; to any other lead the kernel's. */
+unsigned nhset_hops(const struct nexthop *nh, struct route_nexthop *at, unsigned room)
 {
-	return (struct route_nexthop){.gateway = *gateway, .ifindex = ifindex, .weight = weight};
+	unsigned n = 0;
+	if (nh->state == NEXTHOP_DIRECT || !nh->via) {
+		bool found = nh->via && nh->via->count && !addr_is_link_local(&nh->addr);
+		at[0] = (struct route_nexthop){.gateway = nh->addr, .ifindex = found ? nh->via->at[0].ifindex : nh->ifindex};
+		return 1;
+	}
+	for (; n < nh->via->count && n < room; n++) {
+		at[n] = nh->via->at[n];
+		if (addr_is_zero(&at[n].gateway))
+			at[n].gateway = nh->addr;
+	}
+	return n;
 }
 
-/* A next hop on a link of ours is a gateway itself; to any other lead the kernel's. Over which link is known from the kernel's
- * answer, and where nothing is tracked of link-local ones only. */
 static unsigned add_path(struct route_nexthop *at, unsigned n, const struct rib *r, const struct rib_path *p, uint16_t weight)
 {
 	const struct nexthop *nh = rib_next_hop(r, p);
 	const struct addr next_hop = bgp_attrs_next_hop(rib_path_attrs(p));
-	uint32_t ifindex = addr_is_link_local(&next_hop) ? rib_path_source(p)->ifindex : 0;
-	if (!nh || nh->state == NEXTHOP_DIRECT || !nh->via) {
-		bool found = nh && nh->via && nh->via->count && !ifindex;
-		at[n++] = hop(&next_hop, found ? nh->via->at[0].ifindex : ifindex, weight);
-		return n;
-	}
-	for (unsigned i = 0; i < nh->via->count && n < ROUTE_NEXTHOPS_MAX; i++) {
-		const struct route_nexthop *via = &nh->via->at[i];
-		at[n] = hop(addr_is_zero(&via->gateway) ? &next_hop : &via->gateway, via->ifindex, weight);
-		at[n++].onlink = via->onlink;
-	}
-	return n;
+	unsigned count = nh ? nhset_hops(nh, at + n, ROUTE_NEXTHOPS_MAX - n) : 1;
+	if (!nh) /* nothing is tracked */
+		at[n] = (struct route_nexthop){
+			.gateway = next_hop, .ifindex = addr_is_link_local(&next_hop) ? rib_path_source(p)->ifindex : 0};
+	for (unsigned i = 0; i < count; i++)
+		at[n + i].weight = weight;
+	return n + count;
 }
 
 static unsigned share_of(uint64_t bandwidth, uint64_t most, unsigned scale)

@@ -31,5 +31,7 @@ struct nhset *nhset_of(struct nhset_table *t, const struct route_nexthop *at, un
 void nhset_share_out(const uint64_t *bandwidth, unsigned n, uint16_t *weights);
 /* How the used paths of e are forwarded, with weights by their link bandwidths. Owned reference; NULL where no path is used. */
 struct nhset *nhset_choose(struct nhset_table *t, const struct rib *r, struct rib_entry *e);
+/* The kernel's next hops on the way to a next hop that can be reached: how many of at, which has room for that many. */
+unsigned nhset_hops(const struct nexthop *nh, struct route_nexthop *at, unsigned room);
 struct nhset *nhset_ref(struct nhset *s);
 void nhset_unref(struct nhset *s); /* NULL is fine */

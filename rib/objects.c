@@ -293,8 +293,14 @@ struct object_way *objects_way(struct objects *o, struct nhset *set)
 	if (w)
 		return w;
 	w = new_way(o, set, plain, !plain && set->count > 1);
-	if (!plain)
-		enqueue(o, w);
+	if (plain)
+		return w;
+	enqueue(o, w);
+	for (unsigned i = 0; i < set->count; i++) {
+		struct object_hop *h = find_hop(o, &set->at[i].gateway, set->at[i].ifindex);
+		h->alive |= !h->known; /* else nobody would want it */
+		h->known = true;
+	}
 	return w;
 }
 
@@ -710,10 +716,10 @@ void objects_release(struct objects *o)
 
 /* --- who is alive */
 
-void objects_alive_begin(struct objects *o)
+void objects_alive_begin(struct objects *o, bool all)
 {
 	for (struct hash_node *n = hash_table_each(&o->hops, NULL); n; n = hash_table_each(&o->hops, n))
-		container_of(n, struct object_hop, node)->alive = false;
+		container_of(n, struct object_hop, node)->alive = all;
 }
 
 void objects_alive(struct objects *o, const struct addr *gateway, uint32_t ifindex)

@@ -377,19 +377,51 @@ static struct nexthop *next_hop_of(const struct rib *r, const struct rib_source 
 	return nexthop_find(r->nexthops, &next_hop, link_of(s, &next_hop));
 }
 
-static void hold_next_hop(struct rib *r, const struct rib_source *s, const struct bgp_attrs *a)
+/* The place where the source counts its paths through nh, or a free one where it does not; -1: there is none. */
+static int place_of(const struct rib_source *s, const struct nexthop *nh)
+{
+	int found = -1;
+	for (int i = 0; i < RIB_SOURCE_NEXT_HOPS; i++) {
+		if (s->next_hops[i].nh == nh)
+			return i;
+		found = s->next_hops[i].nh ? found : i;
+	}
+	return found;
+}
+
+static void hold_next_hop(struct rib *r, struct rib_source *s, const struct bgp_attrs *a)
 {
 	if (!is_tracked(r, s, a))
 		return;
 	const struct addr next_hop = bgp_attrs_next_hop(a);
-	nexthop_hold(r->nexthops, &next_hop, link_of(s, &next_hop));
+	struct nexthop *nh = nexthop_hold(r->nexthops, &next_hop, link_of(s, &next_hop));
+	int at = place_of(s, nh);
+	if (at < 0)
+		return;
+	s->next_hops[at].nh = nh;
+	s->next_hops[at].paths++;
 }
 
-static void release_next_hop(struct rib *r, const struct rib_source *s, const struct bgp_attrs *a)
+static void release_next_hop(struct rib *r, struct rib_source *s, const struct bgp_attrs *a)
 {
 	struct nexthop *nh = next_hop_of(r, s, a);
+	int at = nh ? place_of(s, nh) : -1;
+	if (at >= 0 && s->next_hops[at].nh == nh) {
+		if (s->leaves)
+			nexthop_leave(r->nexthops, nh, -1);
+		if (--s->next_hops[at].paths == 0)
+			s->next_hops[at].nh = NULL;
+	}
 	if (nh)
-		nexthop_release(nh);
+		nexthop_release(r->nexthops, nh);
+}
+
+void rib_source_leaves(struct rib *r, struct rib_source *s)
+{
+	for (unsigned i = 0; i < RIB_SOURCE_NEXT_HOPS && !s->leaves; i++)
+		if (s->next_hops[i].nh)
+			nexthop_leave(r->nexthops, s->next_hops[i].nh, s->next_hops[i].paths);
+	s->leaves = true;
 }
 
 const struct nexthop *rib_next_hop(const struct rib *r, const struct rib_path *p)
@@ -693,6 +725,8 @@ struct rib_source *rib_source_new(struct rib *r, const struct rib_source *like)
 	s->id = ++r->next_source;
 	s->paths = s->best = 0;
 	s->flush_at = 1;
+	s->leaves = false;
+	memset(s->next_hops, 0, sizeof s->next_hops);
 	live_add(LIVE_SOURCE);
 	return s;
 }

@@ -38,6 +38,9 @@ struct rib_refresh {
 	uint32_t at;    /* its progress; 0: none is under way */
 };
 
+/* A switch announces itself, a reflector hundreds of others: whose loss says nothing of these. */
+enum { RIB_SOURCE_NEXT_HOPS = 4 };
+
 /* Where paths come from: our own CIDRs, one program or kernel table beside us, or one life of a session (a session that
  * comes back is a new source, so that the old one's paths can go in their own time). */
 struct rib_source {
@@ -55,6 +58,11 @@ struct rib_source {
 	uint32_t paths;        /* how many are in the table */
 	uint32_t best;         /* and how many of them are the best of their prefix */
 	uint32_t flush_at;     /* progress of rib_source_flush() */
+	bool leaves;           /* rib_source_leaves() was called */
+	struct {
+		struct nexthop *nh; /* NULL: free */
+		uint32_t paths;
+	} next_hops[RIB_SOURCE_NEXT_HOPS]; /* of its paths; of a further one nothing is known */
 	struct rib_refresh refresh[BGP_FAMILIES];
 };
 
@@ -127,6 +135,9 @@ struct rib_source *rib_source_new(struct rib *r, const struct rib_source *like);
 /* Withdraws some of the source's paths, a few budget units each; true when none is left. The source must
  * announce nothing any more. */
 bool rib_source_flush(struct rib *r, struct rib_source *s, unsigned budget);
+/* From now on the source's paths only go: what is reached through it alone is dead at once (nexthop_is_alive()), long before its
+ * last path has gone. */
+void rib_source_leaves(struct rib *r, struct rib_source *s);
 void rib_source_free(struct rib_source *s); /* it must have no path */
 
 /* These prefixes are about to be announced or withdrawn: where they are in a large table is fetched from memory at the same

@@ -41,6 +41,9 @@ void daemon_bury_source(struct daemon *d, struct rib_source *s)
 	if (!e)
 		abort();
 	e->source = s;
+	rib_source_leaves(d->rib, s);
+	if (d->fib)
+		fib_writer_hasten(d->fib); /* groups lose what is dead before the paths are taken out */
 	list_append(&d->dying, &e->node);
 }
 

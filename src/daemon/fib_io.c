@@ -122,6 +122,7 @@ static void mend_sockets(struct fib_writer *w)
 		lose_answers(w);
 		audit_plan(w->audit);
 	}
+	objects_writer_mend(w->objects);
 	kernel_watch_mend(w->watch, w->requests, mended > 0);
 }
 
@@ -328,6 +329,11 @@ void fib_writer_release(struct fib_writer *w)
 	size_t differ = fib_release(&w->fib);
 	if (w->adopted)
 		log_info("kernel", "%zu routes of a former life taken over, %zu changes", w->adopted, differ);
+}
+
+void fib_writer_hasten(struct fib_writer *w)
+{
+	objects_writer_hasten(w->objects);
 }
 
 void fib_writer_object_event(struct fib_writer *w, uint32_t port)

@@ -22,6 +22,8 @@ bool fib_writer_work(struct fib_writer *w);
 size_t fib_writer_adopted(const struct fib_writer *w);
 /* A writer begins by holding back every change; this lets them go. */
 void fib_writer_release(struct fib_writer *w);
+/* Groups lose at once the next hops that are not alive any more. */
+void fib_writer_hasten(struct fib_writer *w);
 /* Something happened to a next-hop object, through the netlink socket with this port. */
 void fib_writer_object_event(struct fib_writer *w, uint32_t port);
 /* Why there are no next-hop objects; NULL: there are. */

@@ -194,6 +194,11 @@ void next_hops_missed_events(struct next_hops *n)
 	nexthop_doubt_all(&n->table);
 }
 
+struct nexthop_table *next_hops_table(struct next_hops *n)
+{
+	return n ? &n->table : NULL;
+}
+
 void next_hops_own_changed(struct next_hops *n)
 {
 	if (ev_is_active(&n->own))
@@ -232,6 +237,8 @@ static void on_again(struct ev_loop *loop, ev_timer *t, int revents)
 bool next_hops_work(struct next_hops *n)
 {
 	bool more = nexthop_work(&n->table);
+	if (n->daemon->fib)
+		fib_writer_hasten(n->daemon->fib);
 	n->reviewing = rib_review(n->daemon->rib, REVIEW_BUDGET);
 	return more || n->reviewing;
 }

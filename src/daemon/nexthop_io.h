@@ -11,6 +11,7 @@
 
 struct daemon;
 struct next_hops;
+struct nexthop_table;
 
 /* Makes the daemon's RIB track its next hops. NULL after saying why. */
 struct next_hops *next_hops_new(struct daemon *d);
@@ -26,6 +27,9 @@ void next_hops_own_changed(struct next_hops *n);
 bool next_hops_on_link(struct next_hops *n, const struct addr *a, uint32_t ifindex);
 /* The VRF that a session over device is in, by its index: kernel.vrf, or the device itself where it is one; 0: in none. */
 uint32_t next_hops_vrf(struct next_hops *n, const char *device);
+
+/* NULL where n is. */
+struct nexthop_table *next_hops_table(struct next_hops *n);
 
 /* Some of the work; true: more is left that could be done now. */
 bool next_hops_work(struct next_hops *n);

@@ -9,6 +9,9 @@
 #include "src/base/err.h"
 #include "src/base/log_io.h"
 #include "src/daemon/daemon.h"
+#include "src/daemon/nexthop_io.h"
+
+enum { HASTE = 64 };
 
 struct objects_writer {
 	struct daemon *daemon;
@@ -74,6 +77,39 @@ void objects_writer_check(struct objects_writer *w)
 		log_remote(&w->limit, LOG_LEVEL_DEBUG, "kernel", "cannot read next-hop objects: %s", err_text(error));
 	else if (objects_dump_end(o))
 		w->fib->unclear = true; /* routes may have gone with them */
+}
+
+static void tell_alive(struct objects *o, const struct nexthop_table *t)
+{
+	struct route_nexthop at[ROUTE_NEXTHOPS_MAX];
+	for (struct hash_node *n = hash_table_each(&t->table, NULL); n; n = hash_table_each(&t->table, n)) {
+		const struct nexthop *nh = container_of(n, struct nexthop, node);
+		unsigned count = nexthop_is_alive(nh) ? nhset_hops(nh, at, ROUTE_NEXTHOPS_MAX) : 0;
+		for (unsigned i = 0; i < count; i++)
+			objects_alive(o, &at[i].gateway, at[i].ifindex);
+	}
+}
+
+void objects_writer_hasten(struct objects_writer *w)
+{
+	enum { MANY = 10000 }; /* a walk over more takes too long for each change: then the RIB has to get there */
+	struct nexthop_table *t = next_hops_table(w->daemon->next_hops);
+	struct objects *o = &w->fib->objects;
+	if (!t || !t->news_of_life)
+		return;
+	t->news_of_life = false;
+	objects_alive_begin(o, t->table.count > MANY);
+	if (t->table.count <= MANY)
+		tell_alive(o, t);
+	if (objects_alive_end(o))
+		w->fib->unclear = true; /* who wants it again may not be told by anyone else */
+	objects_writer_say(w, HASTE);
+}
+
+void objects_writer_mend(struct objects_writer *w)
+{
+	if (netlink_socket_mend(w->socket, false) > 0)
+		w->fib->objects.doubted = true;
 }
 
 void objects_writer_heard(struct objects_writer *w, uint32_t port)

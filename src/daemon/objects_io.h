@@ -20,6 +20,10 @@ void objects_writer_free(struct objects_writer *w); /* NULL is fine */
 bool objects_writer_say(struct objects_writer *w, unsigned budget);
 /* Reads and compares, where there is doubt. What is to be mended is not said yet. */
 void objects_writer_check(struct objects_writer *w);
+/* Lets groups lose at once what is not alive any more. */
+void objects_writer_hasten(struct objects_writer *w);
+/* Goes on with a new socket where something closed ours. To be called every second or so. */
+void objects_writer_mend(struct objects_writer *w);
 /* An event about an object; port: who did it. */
 void objects_writer_heard(struct objects_writer *w, uint32_t port);
 /* For `show status`: what ended it, or what the operator wished; NULL: objects are used. */

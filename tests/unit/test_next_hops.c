@@ -349,7 +349,7 @@ START_TEST(questions_have_a_budget)
 	ck_assert_uint_le(turns, MANY / NEXTHOP_BUDGET + 1);
 	ck_assert_uint_eq(nexthop_metric(held[MANY - 1]), 0);
 	for (unsigned i = 0; i < MANY; i++)
-		nexthop_release(held[i]);
+		nexthop_release(&nexthops, held[i]);
 	nexthop_sweep(&nexthops);
 }
 END_TEST
@@ -385,7 +385,7 @@ START_TEST(events_concern_few)
 		ck_assert_msg(asked == wants[i].asks, "%s: %u asked", wants[i].what, asked);
 	}
 	for (unsigned i = 0; i < 7; i++)
-		nexthop_release(held[i]);
+		nexthop_release(&nexthops, held[i]);
 }
 END_TEST
 
@@ -436,7 +436,7 @@ START_TEST(many_events_concern_few)
 	ck_assert(nexthop_settled(&nexthops));
 	ck_assert_uint_eq(asked, MANY / 2);
 	for (unsigned i = 0; i < MANY; i++)
-		nexthop_release(held[i]);
+		nexthop_release(&nexthops, held[i]);
 }
 END_TEST
 
@@ -576,6 +576,85 @@ START_TEST(ends_the_same_in_any_order)
 }
 END_TEST
 
+/* --- life */
+
+static bool lives(unsigned hop)
+{
+	struct addr a = hop_addr(hop);
+	const struct nexthop *nh = nexthop_find(&nexthops, &a, 0);
+	return nh && nexthop_is_alive(nh);
+}
+
+/* True once where there was news. */
+static bool had_news(void)
+{
+	bool news = nexthops.news_of_life;
+	nexthops.news_of_life = false;
+	return news;
+}
+
+START_TEST(dead_with_the_last_source_that_names_it)
+{
+	for (unsigned i = 0; i < PREFIXES; i++) {
+		struct prefix p = prefix_of(i);
+		rib_announce(rib, sources[0], &p, sets[0], now);
+		rib_announce(rib, sources[1], &p, sets[i % 2], now);
+	}
+	ck_assert(had_news());
+	ck_assert(lives(0) && lives(1));
+	rib_source_leaves(rib, sources[1]);
+	rib_source_leaves(rib, sources[1]);
+	ck_assert(had_news());
+	ck_assert(lives(0) && !lives(1));
+	struct prefix p = prefix_of(1);
+	rib_announce(rib, sources[2], &p, sets[1], now);
+	ck_assert_msg(had_news() && lives(1), "another names it now");
+	while (!rib_source_flush(rib, sources[1], 20))
+		;
+	ck_assert(lives(0) && lives(1));
+	had_news();
+	rib_source_leaves(rib, sources[2]);
+	ck_assert(had_news() && !lives(1));
+	set_world(0, NEXTHOP_NO_ROUTE, 0);
+	world[0].via_count = 0;
+	nexthop_doubt_all(&nexthops);
+	nexthop_work(&nexthops);
+	ck_assert_msg(had_news() && !lives(0), "nothing leads to it");
+}
+END_TEST
+
+/* Of a further one than a source counts, the loss of the source says nothing; nor does what was counted go wrong. */
+START_TEST(more_next_hops_than_a_source_counts)
+{
+	unsigned i = 0, alive = 0;
+	for (; i < HOPS; i++) {
+		struct prefix p = prefix_of(i), q = prefix_of(HOPS + i);
+		rib_announce(rib, sources[2], &p, sets[i], now);
+		rib_announce(rib, sources[2], &q, sets[i], now);
+	}
+	/* the first is let go: others may be counted in its place from now on */
+	struct prefix p = prefix_of(0), q = prefix_of(HOPS), more = prefix_of(2 * HOPS);
+	rib_withdraw(rib, sources[2], &p);
+	rib_withdraw(rib, sources[2], &q);
+	rib_announce(rib, sources[2], &more, sets[HOPS - 1], now);
+	p = prefix_of(HOPS - 1);
+	rib_withdraw(rib, sources[2], &p);
+	rib_source_leaves(rib, sources[2]);
+	for (i = 0; i < HOPS; i++)
+		alive += lives(i);
+	ck_assert_uint_eq(alive, HOPS - RIB_SOURCE_NEXT_HOPS + 0u);
+	while (!rib_source_flush(rib, sources[2], 20))
+		;
+	for (struct nexthop *nh = nexthop_each(&nexthops, NULL); nh; nh = nexthop_each(&nexthops, nh))
+		ck_abort_msg("one is held");
+	for (i = 0; i < HOPS; i++) {
+		struct addr a = hop_addr(i);
+		const struct nexthop *nh = nexthop_find(&nexthops, &a, 0);
+		ck_assert(nh && nh->refs == 0 && nh->leaving == 0);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("next hops");
@@ -596,6 +675,8 @@ int main(void)
 	tcase_add_loop_test(t, shares_follow_the_bandwidth, 0, sizeof shares / sizeof *shares);
 	tcase_add_test(t, a_path_without_bandwidth_makes_all_equal);
 	tcase_add_loop_test(t, ends_the_same_in_any_order, 0, 10);
+	tcase_add_test(t, dead_with_the_last_source_that_names_it);
+	tcase_add_test(t, more_next_hops_than_a_source_counts);
 	suite_add_tcase(s, t);
 	return run_suite(s);
 }
