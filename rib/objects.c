@@ -125,7 +125,7 @@ static void leave_hop(struct objects *o, struct object_hop *h)
 	if (!h->id && !h->lost)
 		free_hop(o, h);
 	else if (h->id && !o->adopting)
-		list_append(&o->dead_hops, &h->queue);
+		list_append(h->lost ? o->dead_hops.next : &o->dead_hops, &h->queue);
 }
 
 static void enter_hop(struct object_hop *h)
@@ -453,18 +453,26 @@ static bool say_end(struct objects *o, struct object_way *w, struct objects_inte
 	return true;
 }
 
+static bool say_dead_hop(struct objects *o, bool lost, struct objects_intent *out)
+{
+	struct object_hop *h = list_empty(&o->dead_hops) ? NULL : container_of(o->dead_hops.next, struct object_hop, queue);
+	if (!h || (lost && !h->lost))
+		return false;
+	say_hop(o, h, OBJECTS_DELETE, out);
+	return true;
+}
+
 bool objects_next(struct objects *o, struct objects_intent *out)
 {
+	if (say_dead_hop(o, true, out))
+		return true;
 	while (!list_empty(&o->todo)) {
 		struct object_way *w = container_of(o->todo.next, struct object_way, queue);
 		bool fresh = !w->id; /* whoever wants it comes when it is ready */
 		if (w->refs || fresh ? say_way(o, w, out) : say_end(o, w, out))
 			return true;
 	}
-	if (list_empty(&o->dead_hops))
-		return false;
-	say_hop(o, container_of(o->dead_hops.next, struct object_hop, queue), OBJECTS_DELETE, out);
-	return true;
+	return say_dead_hop(o, false, out);
 }
 
 /* --- what it answers */
@@ -518,6 +526,7 @@ bool objects_done(struct objects *o, const struct objects_intent *in, int error)
 	if (in->op == OBJECTS_DELETE) {
 		list_remove(&h->queue);
 		set_hop_id(o, h, 0);
+		o->doubted |= error && error != -ENOENT;
 		h->seen = o->round;
 		if (!h->lost)
 			free_hop(o, h);
@@ -734,13 +743,37 @@ static void shrink(struct objects *o, struct object_way *w)
 {
 	struct nhset *before = w->meant, *set = w->group && !w->gone ? objects_target(o, before) : nhset_ref(before);
 	if (set != before) {
+		w->before = nhset_ref(before);
 		mean(o, w, set);
 		unmean(o, w, before);
+	}
+	nhset_unref(set);
+}
+
+/* Is each that it lost of no use to anyone? Then that is deleted, and the kernel takes it out of all groups by itself. To write
+ * a group anew is the dearer way: the kernel then tells of each of its routes. */
+static bool leaves_by_deletion(const struct objects *o, const struct object_way *w)
+{
+	for (unsigned i = 0; i < w->before->count; i++) {
+		const struct route_nexthop *nh = &w->before->at[i];
+		const struct object_hop *h = is_lost(o, nh) ? find_hop(o, &nh->gateway, nh->ifindex) : NULL;
+		if (h && h->ways)
+			return false;
+	}
+	return w->id && !w->dirty && !list_linked(&w->queue);
+}
+
+static void shrunk(struct objects *o, struct object_way *w)
+{
+	if (!w->before)
+		return;
+	if (!leaves_by_deletion(o, w)) {
 		w->dirty = true;
 		dequeue(w);
 		list_append(o->todo.next, &w->queue); /* the first */
 	}
-	nhset_unref(set);
+	nhset_unref(w->before);
+	w->before = NULL;
 }
 
 bool objects_alive_end(struct objects *o)
@@ -759,5 +792,8 @@ bool objects_alive_end(struct objects *o)
 	list_each(n, tmp, &o->ways)
 		if (fewer)
 			shrink(o, container_of(n, struct object_way, node));
+	list_each(n, tmp, &o->ways)
+		if (fewer)
+			shrunk(o, container_of(n, struct object_way, node));
 	return back;
 }

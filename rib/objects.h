@@ -49,6 +49,7 @@ struct object_way {
 	uint32_t id;           /* of the group, or of the single next hop; 0: none, the route says them */
 	uint32_t refs, routes; /* who keeps it; those in the kernel among them */
 	uint32_t seen;
+	struct nhset *before;  /* reference: what it was, while objects_alive_end() is at work */
 	bool plain;            /* without an object, for good */
 	bool group;
 	bool gone;             /* another took it away, and the kernel all routes with it */

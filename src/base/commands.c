@@ -238,6 +238,16 @@ const struct command commands[] = {
 			    {"what", "What to do"}},
 	},
 	{
+		.id = "show-nexthops",
+		.words = {"show", "nexthops"},
+		.args = "",
+		.shape = COMMAND_TABLE,
+		.shape_with_args = COMMAND_TABLE,
+		.help = "the next-hop objects and groups that our routes refer to in the kernel, and how many do",
+		.empty = "no route refers to a next-hop object",
+		.columns = {{"id", "ID"}, {"kind", "Kind"}, {"leads_to", "Leads to"}, {"state", "State"}, {"routes", "Routes"}},
+	},
+	{
 		.id = "show-memory",
 		.words = {"show", "memory"},
 		.args = "",

@@ -336,6 +336,11 @@ void fib_writer_hasten(struct fib_writer *w)
 	objects_writer_hasten(w->objects);
 }
 
+bool fib_writer_is_own(const struct fib_writer *w, uint32_t port)
+{
+	return objects_writer_is_own(w->objects, port);
+}
+
 void fib_writer_object_event(struct fib_writer *w, uint32_t port)
 {
 	objects_writer_heard(w->objects, port);

@@ -24,6 +24,8 @@ size_t fib_writer_adopted(const struct fib_writer *w);
 void fib_writer_release(struct fib_writer *w);
 /* Groups lose at once the next hops that are not alive any more. */
 void fib_writer_hasten(struct fib_writer *w);
+/* Does the port belong to the socket that next-hop objects are written through? */
+bool fib_writer_is_own(const struct fib_writer *w, uint32_t port);
 /* Something happened to a next-hop object, through the netlink socket with this port. */
 void fib_writer_object_event(struct fib_writer *w, uint32_t port);
 /* Why there are no next-hop objects; NULL: there are. */

@@ -235,7 +235,8 @@ static void on_route_event(struct kernel_watch *w, const struct nlmsghdr *h)
 {
 	struct route r;
 	bool deleted;
-	if (netlink_route_decode(h, &r, &deleted))
+	/* where we write a group anew, the kernel tells of each of its routes */
+	if (fib_writer_is_own(w->daemon->fib, h->nlmsg_pid) || netlink_route_decode(h, &r, &deleted))
 		return;
 	next_hops_prefix_changed(w->daemon->next_hops, &r.prefix);
 	if (deleted && r.mark.protocol == w->fib->mark.protocol && r.mark.table == w->fib->mark.table &&

@@ -112,9 +112,14 @@ void objects_writer_mend(struct objects_writer *w)
 		w->fib->objects.doubted = true;
 }
 
+bool objects_writer_is_own(const struct objects_writer *w, uint32_t port)
+{
+	return port == netlink_socket_port(w->socket);
+}
+
 void objects_writer_heard(struct objects_writer *w, uint32_t port)
 {
-	if (port != netlink_socket_port(w->socket))
+	if (!objects_writer_is_own(w, port))
 		w->fib->objects.doubted = true;
 }
 

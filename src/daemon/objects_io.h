@@ -24,6 +24,7 @@ void objects_writer_check(struct objects_writer *w);
 void objects_writer_hasten(struct objects_writer *w);
 /* Goes on with a new socket where something closed ours. To be called every second or so. */
 void objects_writer_mend(struct objects_writer *w);
+bool objects_writer_is_own(const struct objects_writer *w, uint32_t port);
 /* An event about an object; port: who did it. */
 void objects_writer_heard(struct objects_writer *w, uint32_t port);
 /* For `show status`: what ended it, or what the operator wished; NULL: objects are used. */

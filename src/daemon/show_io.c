@@ -26,6 +26,7 @@
 #include "src/daemon/peer_io.h"
 #include "src/daemon/show_host_io.h"
 #include "src/daemon/show_kernel_io.h"
+#include "src/daemon/show_nexthops_io.h"
 #include "src/daemon/show_policy_io.h"
 #include "src/daemon/show_row.h"
 #include "src/daemon/show_why_io.h"
@@ -157,6 +158,9 @@ static void put_counts(const struct daemon *d, struct json_object *row)
 	put(row, "kernel", text);
 	put_number(row, "kernel_installed", fib_installed(f));
 	put_number(row, "kernel_failed", fib_writer_failed(d->fib));
+	put_number(row, "nexthop_objects", f->objects.hop_count);
+	put_number(row, "nexthop_groups", f->objects.group_count);
+	put(row, "no_nexthop_objects", fib_writer_no_objects(d->fib));
 }
 
 /* How long anything ever had to wait for the loop. */
@@ -496,6 +500,8 @@ static void put_kernel(const struct daemon *d, struct json_object *row, const st
 		put(row, "kernel", p->metric == NEXTHOP_METRIC_UNREACHABLE ? "next hop unreachable" : "-");
 		return;
 	}
+	if (fib_entry_have(f) && f->have->id)
+		put_number(row, "nexthop_id", f->have->id);
 	put(row, "kernel", f->want && fib_entry_right(fib_writer_fib(d->fib), f) ? "installed" : kernel_state_text(f, text, sizeof text));
 }
 
@@ -708,6 +714,7 @@ static const struct {
 	{"show-routes-why", show_routes_why},
 	{"show-host", show_host},
 	{"show-pods", show_pods},     {"show-memory", show_memory},
+	{"show-nexthops", show_nexthops},
 	{"policy-test", show_policy_test},
 	{"show-kernel", show_kernel}, {"show-kernel-differences", show_kernel_differences}, {"resync-kernel", resync_kernel},
 	{"peer", peer_command},

@@ -245,7 +245,7 @@ START_TEST(command_words)
 {
 	int at = 0;
 	char *full[] = {"show", "routes", "for", "10.0.0.1"}, *cut[] = {"sh", "pe"}, *vague[] = {"show", "p"}, *none[] = {"sho", "x"};
-	char *also[] = {"neighbors", "neighbours", "protocols", "ne", "pr"}, *alone[] = {"neighbors", "peers"};
+	char *also[] = {"neighbors", "neighbours", "protocols", "nei", "pr"}, *alone[] = {"neighbors", "peers"};
 	ck_assert_str_eq(command_find(4, full, &at)->id, "show-routes");
 	ck_assert_int_eq(at, 2);
 	ck_assert_str_eq(command_find(2, cut, &at)->id, "show-peers");

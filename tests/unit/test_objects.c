@@ -294,6 +294,33 @@ START_TEST(a_lost_next_hop_leaves_its_groups_at_once)
 }
 END_TEST
 
+/* Where no route has it alone, the kernel takes it out of every group by itself, and need not look at one route. */
+START_TEST(a_lost_next_hop_of_groups_only_is_deleted)
+{
+	struct nhset *two = set_of(3), *three = set_of(7), *others = set_of(1 << 4 | 1 << 5);
+	struct object_way *a = objects_ref(ready_way(two)), *b = objects_ref(ready_way(three));
+	struct object_way *c = objects_ref(ready_way(others));
+	unsigned before = kernel.requests;
+	objects_alive_begin(&objects, false);
+	for (unsigned i = 0; i < GATEWAYS; i++) {
+		struct route_nexthop nh = hop(i);
+		if (i != 1)
+			objects_alive(&objects, &nh.gateway, nh.ifindex);
+	}
+	objects_alive_end(&objects);
+	say();
+	ck_assert_uint_eq(kernel.requests, before + 1);
+	ck_assert_uint_eq(find(a->id)->member_count, 1);
+	ck_assert_uint_eq(find(b->id)->member_count, 2);
+	check_way(c, others);
+	ck_assert_uint_eq(dump(), 0); /* it is what we think it is */
+	ck_assert(objects_fits(&objects, a, sets[0]));
+	nhset_unref(two);
+	nhset_unref(three);
+	nhset_unref(others);
+}
+END_TEST
+
 START_TEST(a_group_whose_next_hops_are_all_lost_stays)
 {
 	struct nhset *both = set_of(3);
@@ -579,6 +606,7 @@ int main(void)
 	tcase_add_test(t, ids_are_from_our_range_and_others_stay);
 	tcase_add_test(t, two_tables_use_two_ranges);
 	tcase_add_test(t, a_lost_next_hop_leaves_its_groups_at_once);
+	tcase_add_test(t, a_lost_next_hop_of_groups_only_is_deleted);
 	tcase_add_test(t, a_group_whose_next_hops_are_all_lost_stays);
 	tcase_add_test(t, what_was_never_alive_is_not_lost);
 	tcase_add_test(t, a_former_life_is_taken_over);
