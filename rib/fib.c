@@ -6,11 +6,34 @@
 
 #include "src/base/live.h"
 
+_Static_assert(sizeof(void *) != 8 || sizeof(struct fib_entry) == 80, "one of them for each route: think of their size");
+
+/* NULL where there is none. Positions stay while other entries come and go, so a walk may pause. */
+static struct fib_entry *entry_at(const struct fib *f, uint32_t at)
+{
+	struct fib_entry *e = at ? pool_look(&f->entries, at) : NULL;
+	return e && e->at == at ? e : NULL;
+}
+
+static uint64_t hash_of(const void *owner, uint32_t at)
+{
+	const struct fib *f = owner;
+	const struct fib_entry *e = pool_at(&f->entries, at);
+	return prefix_hash(&e->prefix);
+}
+
+static uint32_t *link_of(const void *owner, uint32_t at)
+{
+	const struct fib *f = owner;
+	struct fib_entry *e = pool_at(&f->entries, at);
+	return &e->hash_next;
+}
+
 void fib_init(struct fib *f, struct nhset_table *nhsets, const struct route_mark *mark, bool no_objects)
 {
 	memset(f, 0, sizeof *f);
 	objects_init(&f->objects, nhsets, mark, no_objects);
-	hash_table_init(&f->table);
+	hash_index_init(&f->table, f, hash_of, link_of);
 	list_init(&f->todo);
 	list_init(&f->hurt);
 	for (unsigned i = 0; i < FIB_WAITS; i++)
@@ -141,33 +164,38 @@ bool fib_entry_fought_over(const struct fib_entry *e)
 
 static void free_entry(struct fib *f, struct fib_entry *e)
 {
+	uint32_t at = e->at;
 	dequeue(f, e);
 	set_have(f, e, NULL);
 	set_want(f, e, NULL);
 	set_way(f, &e->sent, NULL);
 	f->in_flight -= e->in_flight;
-	hash_table_remove(&f->table, &e->node);
+	hash_index_remove(&f->table, at);
 	drop_trouble(f, e);
-	free(e);
+	e->at = 0;
+	pool_give(&f->entries, at);
 	live_drop(LIVE_FIB_ENTRY);
 }
 
 void fib_fini(struct fib *f)
 {
-	for (struct hash_node *n = hash_table_each(&f->table, NULL), *next; n; n = next) {
-		next = hash_table_each(&f->table, n);
-		free_entry(f, container_of(n, struct fib_entry, node));
-	}
-	hash_table_fini(&f->table);
+	for (uint32_t at = 0; at < pool_limit(&f->entries); at = pool_next(&f->entries, at))
+		if (entry_at(f, at))
+			free_entry(f, entry_at(f, at));
+	hash_index_fini(&f->table);
+	pool_fini(&f->entries);
 	objects_fini(&f->objects);
 }
 
 static struct fib_entry *find(const struct fib *f, const struct prefix *p)
 {
-	struct hash_node *n = hash_first(&f->table, prefix_hash(p));
-	while (n && !prefix_eq(&container_of(n, struct fib_entry, node)->prefix, p))
-		n = hash_next(n);
-	return n ? container_of(n, struct fib_entry, node) : NULL;
+	const struct fib_entry *e;
+	for (uint32_t at = *hash_index_chain(&f->table, prefix_hash(p)); at; at = e->hash_next) {
+		e = pool_at(&f->entries, at);
+		if (prefix_eq(&e->prefix, p))
+			return pool_at(&f->entries, at);
+	}
+	return NULL;
 }
 
 const struct fib_entry *fib_find(const struct fib *f, const struct prefix *p)
@@ -180,11 +208,12 @@ static struct fib_entry *find_or_make(struct fib *f, const struct prefix *p)
 	struct fib_entry *e = find(f, p);
 	if (e)
 		return e;
-	e = calloc(1, sizeof *e);
-	if (!e)
+	uint32_t at = pool_take(&f->entries, sizeof *e);
+	if (!at)
 		abort();
-	e->prefix = *p;
-	hash_table_insert(&f->table, &e->node, prefix_hash(p));
+	e = pool_at(&f->entries, at);
+	*e = (struct fib_entry){.at = at, .prefix = *p};
+	hash_index_insert(&f->table, at, prefix_hash(p));
 	live_add(LIVE_FIB_ENTRY);
 	return e;
 }
@@ -668,17 +697,12 @@ static void judge(struct fib *f, struct fib_entry *e)
 
 static bool judge_some(struct fib *f, unsigned budget)
 {
-	if (f->judge_at && f->judge_mask != f->table.mask)
-		f->judge_at = 0; /* the table grew: all are in other places, and what was judged is so again */
-	f->judge_mask = f->table.mask;
-	while (f->table.buckets && f->judge_at <= f->table.mask) {
+	for (; f->judge_at < pool_limit(&f->entries); f->judge_at = pool_next(&f->entries, f->judge_at)) {
+		struct fib_entry *e = entry_at(f, f->judge_at);
 		if (!budget--)
 			return false;
-		struct hash_node *n = f->table.buckets[f->judge_at++], *next;
-		for (; n; n = next) {
-			next = n->next;
-			judge(f, container_of(n, struct fib_entry, node));
-		}
+		if (e)
+			judge(f, e);
 	}
 	return true;
 }
@@ -697,19 +721,13 @@ size_t fib_differ(const struct fib_findings *x)
 
 const struct fib_entry *fib_next_difference(const struct fib *f, uint64_t *at, unsigned budget)
 {
-	size_t slot = (size_t)(*at >> 16), skip = *at & UINT16_MAX;
-	for (; f->table.buckets && slot <= f->table.mask; slot++, skip = 0) {
-		size_t i = 0;
-		*at = (uint64_t)slot << 16 | skip;
+	for (uint32_t here = (uint32_t)*at; here < pool_limit(&f->entries);) {
+		const struct fib_entry *e = entry_at(f, here);
+		*at = here = pool_next(&f->entries, here);
+		if (e && !fib_entry_right(f, e))
+			return e;
 		if (!budget--)
 			return NULL;
-		for (struct hash_node *n = f->table.buckets[slot]; n; n = n->next) {
-			const struct fib_entry *e = container_of(n, struct fib_entry, node);
-			if (i++ < skip || fib_entry_right(f, e))
-				continue;
-			*at = (uint64_t)slot << 16 | i;
-			return e;
-		}
 	}
 	*at = UINT64_MAX;
 	return NULL;
@@ -720,9 +738,10 @@ size_t fib_release(struct fib *f)
 	size_t differ = 0;
 	f->held = false;
 	objects_release(&f->objects);
-	for (struct hash_node *n = hash_table_each(&f->table, NULL), *next; n; n = next) {
-		struct fib_entry *e = container_of(n, struct fib_entry, node);
-		next = hash_table_each(&f->table, n);
+	for (uint32_t at = 0; at < pool_limit(&f->entries); at = pool_next(&f->entries, at)) {
+		struct fib_entry *e = entry_at(f, at);
+		if (!e)
+			continue;
 		differ += !fib_entry_right(f, e);
 		settle(f, e);
 	}

@@ -15,8 +15,9 @@
 #include "rib/nhset.h"
 #include "rib/objects.h"
 #include "rib/route.h"
-#include "src/base/hash.h"
+#include "src/base/hash_index.h"
 #include "src/base/list.h"
+#include "src/base/pool.h"
 #include "src/base/tick.h"
 
 enum fib_queue { FIB_NO_QUEUE, FIB_TODO, FIB_WAITING };
@@ -34,8 +35,9 @@ struct fib_trouble {
 	char *text;     /* the kernel's words, owned; may be NULL */
 };
 
+/* There are as many as routes. */
 struct fib_entry {
-	struct hash_node node;
+	uint32_t hash_next, at; /* at: its position; 0: nobody's memory */
 	struct list queue;      /* on todo or a list of waiting, or on neither */
 	struct prefix prefix;
 	uint8_t in_flight : 1;
@@ -62,7 +64,8 @@ struct fib_findings {
 };
 
 struct fib {
-	struct hash_table table;
+	struct pool entries;     /* by position */
+	struct hash_index table;
 	struct list todo, waiting[FIB_WAITS]; /* each of waiting in the order of retry_at */
 	struct list hurt;                     /* what others took or bent: also to do, from fib_mend() on */
 	struct nhset_table *nhsets;
@@ -72,7 +75,7 @@ struct fib {
 	bool unclear;  /* only a comparison can tell what the kernel has of some entry; whoever plans one resets it */
 	uint16_t round;
 	struct tick round_at;
-	size_t judge_at, judge_mask;
+	uint32_t judge_at;
 	struct fib_findings findings;
 	size_t wanted, installed, in_flight, todo_count, waiting_count;
 	size_t refused, foreign; /* with an error; of these, in whose place is another's */
