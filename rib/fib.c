@@ -670,12 +670,13 @@ void fib_compare_found(struct fib *f, const struct route *r)
 		found_other(f, e, r);
 }
 
-/* What refused it, a link that was away, may be over; not so a foreign route that was seen, nor a fight. */
+/* What refused it, a link that was away, may be over; not so a foreign route that was seen, nor a fight. One that nobody wants
+ * and the kernel has not, since its answer was lost, is to go. */
 static bool worth_a_try(const struct fib *f, const struct fib_entry *e)
 {
 	if (e->on == FIB_WAITING)
 		return e->trouble->error && !(e->trouble->foreign && e->seen == f->round);
-	return e->on == FIB_NO_QUEUE && !fib_entry_right(f, e);
+	return e->on == FIB_NO_QUEUE && (!e->want || !fib_entry_right(f, e));
 }
 
 static void judge(struct fib *f, struct fib_entry *e)

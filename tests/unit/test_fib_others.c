@@ -364,6 +364,23 @@ START_TEST(differences_are_walked_in_pieces)
 END_TEST
 
 /* Thousands that wait are let go a part at a time, the earliest first. */
+/* The answer to its addition was lost when it was not wanted any more, and the kernel has not got it. */
+START_TEST(what_nobody_wants_or_has_is_forgotten)
+{
+	struct fib_intent in;
+	struct prefix p = prefix_of(0);
+	fib_want(&fib, &p, a);
+	ck_assert(fib_next(&fib, &in));
+	fib_want(&fib, &p, NULL);
+	fib_lost(&fib, in.entry);
+	fib_compare_begin(&fib, now);
+	judge();
+	ck_assert_ptr_null(entry(0));
+	ck_assert(!fib.unclear);
+	expect_nothing();
+}
+END_TEST
+
 START_TEST(waits_end_in_order)
 {
 	struct prefix p = prefix_of(0), q = prefix_of(1);
@@ -400,6 +417,7 @@ int main(void)
 	tcase_add_test(t, a_fight_slows_down_and_ends);
 	tcase_add_test(t, the_kernel_itself_is_no_enemy);
 	tcase_add_test(t, differences_are_walked_in_pieces);
+	tcase_add_test(t, what_nobody_wants_or_has_is_forgotten);
 	tcase_add_test(t, waits_end_in_order);
 	suite_add_tcase(s, t);
 	return run_suite(s);
