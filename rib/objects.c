@@ -18,8 +18,9 @@ void objects_init(struct objects *o, struct nhset_table *nhsets, const struct ro
 	o->nhsets = nhsets;
 	o->protocol = mark->protocol;
 	o->off = off;
-	/* no secret in it: a later life must come to the same part */
-	uint32_t part = (mark->table * 31 + mark->metric * 7 + mark->protocol) % OBJECTS_PARTS;
+	/* no secret in it: a later life must come to the same part. Daemons that differ in one of the three are in one part
+	 * only where that is a multiple of OBJECTS_PARTS. */
+	uint32_t part = (mark->table + mark->metric * 0x9e37 + mark->protocol * 0x2545) % OBJECTS_PARTS;
 	o->first = o->next = OBJECTS_ID_FIRST + part * OBJECTS_IDS;
 	o->slots = calloc(OBJECTS_IDS, sizeof *o->slots);
 	if (!o->slots)

@@ -21,9 +21,9 @@
 #include "src/base/list.h"
 
 enum {
-	OBJECTS_ID_FIRST = 0x0ab00000, /* 179306496 */
+	OBJECTS_ID_FIRST = 0x40000000, /* 1073741824 */
 	OBJECTS_IDS = 4096,            /* of one daemon */
-	OBJECTS_PARTS = 16,
+	OBJECTS_PARTS = 65536,         /* so many that two daemons with one protocol do not take each other's for a former life's */
 	OBJECTS_LOST_ROUNDS = 2,       /* dumps for which a lost next hop is remembered that no way has */
 };
 

@@ -249,14 +249,20 @@ START_TEST(ids_are_from_our_range_and_others_stay)
 }
 END_TEST
 
-START_TEST(two_tables_use_two_ranges)
+/* What a dump shows in our range with our protocol is taken for ours: no other daemon's may be there. */
+START_TEST(daemons_side_by_side_use_ranges_of_their_own)
 {
-	struct route_mark second = mark;
-	struct objects o;
-	second.table = 100;
-	objects_init(&o, &nhsets, &second, false);
-	ck_assert_uint_ne(o.first, objects.first);
-	objects_fini(&o);
+	for (uint32_t i = 1; i < 1000; i++) {
+		const struct route_mark marks[] = {{mark.table + i, mark.metric, mark.protocol},
+						   {mark.table, mark.metric + i, mark.protocol},
+						   {mark.table, mark.metric, (uint8_t)(mark.protocol + i % 255 + 1)}};
+		for (size_t k = 0; k < sizeof marks / sizeof *marks; k++) {
+			struct objects o;
+			objects_init(&o, &nhsets, &marks[k], false);
+			ck_assert(o.first >= objects.first + OBJECTS_IDS || o.first + OBJECTS_IDS <= objects.first);
+			objects_fini(&o);
+		}
+	}
 }
 END_TEST
 
@@ -604,7 +610,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, prefixes_with_the_same_next_hops_share_objects);
 	tcase_add_test(t, ids_are_from_our_range_and_others_stay);
-	tcase_add_test(t, two_tables_use_two_ranges);
+	tcase_add_test(t, daemons_side_by_side_use_ranges_of_their_own);
 	tcase_add_test(t, a_lost_next_hop_leaves_its_groups_at_once);
 	tcase_add_test(t, a_lost_next_hop_of_groups_only_is_deleted);
 	tcase_add_test(t, a_group_whose_next_hops_are_all_lost_stays);
