@@ -4,20 +4,24 @@ import pathlib
 import shlex
 import shutil
 
-ASN, SINK_AS, FEEDER_AS = 64500, 64599, 64600
+ASN, SINK_AS, SLOW_AS, FEEDER_AS = 64500, 64599, 64598, 64600
 V4, V6 = "10.9.0.1", "fd09::1"
+
+
+def address_of(v6, number):
+    """Of the load's: so many behind the daemon's."""
+    return f"fd09::{1 + number:x}" if v6 else f"10.9.{(1 + number) >> 8}.{(1 + number) & 255}"
 
 
 def peer_list(v6, feeders):
     """Address and AS of the sink and the feeders, as load.c has them."""
-    def at(number):
-        return f"fd09::{1 + number:x}" if v6 else f"10.9.{(1 + number) >> 8}.{(1 + number) & 255}"
-    return [(at(1), SINK_AS)] + [(at(10 + i), FEEDER_AS + i) for i in range(feeders)]
+    return [(address_of(v6, 1), SINK_AS)] + [(address_of(v6, 10 + i), FEEDER_AS + i) for i in range(feeders)]
 
 
 class Daemon:
     """One program under load: files it needs, how it is started. command() gets the peers as (address, AS); those of AS
-    ASN are internal and, with clients, clients of a reflector. own is a prefix that it announces itself."""
+    ASN are internal and, with clients, clients of a reflector. own is a prefix that it announces itself. With
+    policies each peer has an export policy of its own, which lets everything out."""
     ready_after_s = 0  # before that it turns sessions away
 
     def __init__(self, directory):
@@ -32,12 +36,14 @@ class Daemon:
 class Underlay(Daemon):
     name = "underlayd"
 
-    def command(self, v6, peers, build, kernel=False, clients=False, own=None):
+    def command(self, v6, peers, build, kernel=False, clients=False, own=None, policies=False):
         client = ", route-reflector-client: true" if clients else ""
         rows = "".join(f"  - {{name: p{i}, address: '{a}', asn: {asn}, passive: true, hold-time: 180s, import: all, "
-                       f"export: {'none' if kernel else 'all'}, families: [{'ipv6' if v6 else 'ipv4'}]"
+                       f"export: {'none' if kernel else f'e{i}' if policies else 'all'}, families: [{'ipv6' if v6 else 'ipv4'}]"
                        f"{client if asn == ASN else ''}}}\n" for i, (a, asn) in enumerate(peers))
         pods = f"pods: {{cidrs: ['{own}']}}\n" if own else ""
+        if policies:
+            pods += "policies:\n" + "".join(f"  - {{name: e{i}, rules: [{{action: accept}}]}}\n" for i in range(len(peers)))
         conf = self.write("underlay.yaml", f"node: {{name: bench, asn: {ASN}, router-id: 10.9.0.1}}\npeers:\n{rows}{pods}"
                           f"kernel: {{install: {str(kernel).lower()}}}\n"
                           f"paths: {{run: {self.dir}/run, state: {self.dir}/state}}\n")
@@ -48,11 +54,13 @@ class Underlay(Daemon):
 class Bird(Daemon):
     name = "bird"
 
-    def command(self, v6, peers, _build, kernel=False, clients=False, own=None):
+    def command(self, v6, peers, _build, kernel=False, clients=False, own=None, policies=False):
         family = "ipv6" if v6 else "ipv4"
         client = "rr client; " if clients else ""
-        rows = "".join(f"protocol bgp p{i} {{ local as {ASN}; neighbor {a} as {asn}; passive; hold time 180; "
-                       f"{client if asn == ASN else ''}{family} {{ import all; export {'none' if kernel else 'all'}; "
+        filters = "".join(f"filter e{i} {{ accept; }}\n" for i in range(len(peers))) if policies else ""
+        rows = filters + "".join(f"protocol bgp p{i} {{ local as {ASN}; neighbor {a} as {asn}; passive; hold time 180; "
+                       f"{client if asn == ASN else ''}{family} {{ import all; "
+                       f"export {'none' if kernel else f'filter e{i}' if policies else 'all'}; "
                        f"{'' if asn == ASN else 'next hop self; '}}}; }}\n" for i, (a, asn) in enumerate(peers))
         if kernel:
             rows += f"protocol direct {{ {family}; }}\n"
@@ -66,7 +74,7 @@ class Frr(Daemon):
     name = "frr"
     ready_after_s = 1  # bgpd does not know the links before
 
-    def command(self, v6, peers, _build, kernel=False, clients=False, own=None):
+    def command(self, v6, peers, _build, kernel=False, clients=False, own=None, policies=False):
         family = "ipv6" if v6 else "ipv4"
         rows = "".join(f" neighbor {a} remote-as {asn}\n neighbor {a} passive\n neighbor {a} timers 60 180\n"
                        f" neighbor {a} advertisement-interval 0\n neighbor {a} disable-connected-check\n" for a, asn in peers)
@@ -93,7 +101,7 @@ class Frr(Daemon):
 class GoBgp(Daemon):
     name = "gobgp"
 
-    def command(self, v6, peers, _build, clients=False, own=None):
+    def command(self, v6, peers, _build, clients=False, own=None, policies=False):
         family = "ipv6-unicast" if v6 else "ipv4-unicast"
         rows = "".join(f'[[neighbors]]\n[neighbors.config]\nneighbor-address = "{a}"\npeer-as = {asn}\n'
                        f'[neighbors.transport.config]\npassive-mode = true\n[neighbors.timers.config]\nhold-time = 180\n'
@@ -108,7 +116,7 @@ class GoBgp(Daemon):
 class OpenBgpd(Daemon):
     name = "openbgpd"
 
-    def command(self, v6, peers, _build, clients=False, own=None):
+    def command(self, v6, peers, _build, clients=False, own=None, policies=False):
         rows = "".join(f"neighbor {a} {{\n remote-as {asn}\n{' route-reflector' if clients and asn == ASN else ''}\n passive\n holdtime 180\n announce {'IPv6' if v6 else 'IPv4'} unicast\n"
                        f"}}\n" for a, asn in peers)
         conf = self.write("bgpd.conf", f"AS {ASN}\nrouter-id 10.9.0.1\nfib-update no\nsocket \"{self.dir}/bgpd.sock\"\n"

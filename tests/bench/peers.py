@@ -1,9 +1,8 @@
 """Many peers: all call at once, each brings a prefix, each is told of all."""
 from beds import bed, ratio
-from daemons import ASN, V4, V6, Underlay
+from daemons import ASN, SINK_AS, V4, V6, Underlay, address_of
 
 NODE_AS = 64600
-SINK_AS = 64599
 BAR = (0.25, 0.5)  # of BIRD's time and memory
 
 # name, what tests/bench/many.c plays, does the bar hold for it?
@@ -11,6 +10,7 @@ ROWS = [
     ("reflector, 1000 nodes", dict(nodes=1000, internal=True), True),
     ("switch, 1000 external nodes", dict(nodes=1000), True),
     ("mesh of 500, ours is one", dict(nodes=499, internal=True, mesh=True), True),
+    ("1000 export policies", dict(nodes=1000, policies=True), False),
     ("reflector, 1000 nodes, IPv6", dict(nodes=1000, internal=True, v6=True), True),
 ]
 QUICK = [
@@ -19,14 +19,10 @@ QUICK = [
 ]
 
 
-def address(v6, number):
-    return f"fd09::{1 + number:x}" if v6 else f"10.9.{(1 + number) >> 8}.{(1 + number) & 255}"
-
-
 def peers_of(nodes, v6, internal, mesh):
     """Address and AS of each, as many.c has them."""
-    rows = [(address(v6, 1 + i), ASN if internal else NODE_AS + i) for i in range(nodes)]
-    return rows + ([(address(v6, 1 + nodes), SINK_AS)] if mesh else [])
+    rows = [(address_of(v6, 1 + i), ASN if internal else NODE_AS + i) for i in range(nodes)]
+    return rows + ([(address_of(v6, 1 + nodes), SINK_AS)] if mesh else [])
 
 
 def own_prefix(number, v6):
@@ -34,7 +30,7 @@ def own_prefix(number, v6):
     return f"2001:{number >> 16:x}:{number & 0xffff:x}::/48" if v6 else f"20.{number >> 8}.{number & 255}.0/24"
 
 
-def measure(kind, build, nodes, prefixes=1, internal=False, mesh=False, v6=False, more=()):
+def measure(kind, build, nodes, prefixes=1, internal=False, mesh=False, v6=False, policies=False, more=()):
     """What many.c said, with the daemon's "cpu" until all was told, "rss", "peak"; None where it did not get there."""
     peers = peers_of(nodes, v6, internal, mesh)
     own = own_prefix(nodes * prefixes, v6) if mesh else None
@@ -48,7 +44,8 @@ def measure(kind, build, nodes, prefixes=1, internal=False, mesh=False, v6=False
             if event == "converged":
                 result["cpu"], result["rss"] = cpu, result["rss at end"]
             result[f"cpu at {event}"] = cpu
-        place.start(kind(place.dir).command(v6, peers, build, clients=internal and not mesh, own=own))
+        place.start(kind(place.dir).command(v6, peers, build, clients=internal and not mesh, own=own,
+                                              policies=policies))
         argv = [build / "tests/bench/many", "-d", V6 if v6 else V4, "-n", nodes, "-P", prefixes, *more]
         argv += ["-a", ASN] if internal else []
         argv += ["-m"] if mesh else []
