@@ -13,6 +13,7 @@ ROWS = [
     ("1000 export policies", dict(nodes=1000, policies=True), False),
     ("reflector, 1000 nodes, IPv6", dict(nodes=1000, internal=True, v6=True), True),
 ]
+SMOKE = [("reflector, 20 nodes", dict(nodes=20, internal=True), False), ("mesh of 20, ours is one", dict(nodes=19, internal=True, mesh=True), False)]
 QUICK = [
     ("reflector, 300 nodes", dict(nodes=300, internal=True), True),
     ("mesh of 150, ours is one", dict(nodes=149, internal=True, mesh=True), True),
@@ -72,7 +73,7 @@ def run(options):
     met = True
     print(f"{'many peers':30} {'daemon':10} {'start s':>8} {'up s':>8} {'all s':>8} {'x':>5} {'cpu s':>7} {'MiB':>7} {'x':>5} "
           f"{'p50 ms':>8} {'p99 ms':>8}  bar")
-    for name, load, has_bar in QUICK if options.quick else ROWS:
+    for name, load, has_bar in SMOKE if options.smoke else QUICK if options.quick else ROWS:
         if options.only not in name:
             continue
         best = best_of(options, load)

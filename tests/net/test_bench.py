@@ -6,11 +6,19 @@ import sys
 from harness import BUILD, ROOT
 
 
-def test_routes_into_the_kernel_can_be_measured():
-    argv = [sys.executable, ROOT / "tests/bench/run", "fib", "--smoke", "--rounds", "1", "--with", "", "--build", BUILD]
+def run(name, rows):
+    argv = [sys.executable, ROOT / "tests/bench/run", name, "--smoke", "--rounds", "1", "--with", "", "--build", BUILD]
     # its programs end without freeing anything
     environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
     ran = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=180, env=environment, check=False)
     assert ran.returncode == 0, ran.stdout
-    for row in ("bare, objects", "underlayd", "0.5 k routes, carrier", "0.5 k routes, peer loss"):
+    for row in rows:
         assert row in ran.stdout, f"no row {row}:\n{ran.stdout}"
+
+
+def test_routes_into_the_kernel_can_be_measured():
+    run("fib", ("bare, objects", "underlayd", "0.5 k routes, carrier", "0.5 k routes, peer loss"))
+
+
+def test_many_peers_can_be_measured():
+    run("peers", ("reflector, 20 nodes", "mesh of 20, ours is one", "underlayd"))
