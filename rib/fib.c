@@ -407,8 +407,9 @@ struct tick fib_retry(struct fib *f, struct tick now)
 	return next;
 }
 
-void fib_retry_all(struct fib *f)
+void fib_retry_all(struct fib *f, struct tick now)
 {
+	f->forgiven_at = now;
 	for (unsigned i = 0; i < FIB_WAITS; i++) {
 		while (!list_empty(&f->waiting[i])) {
 			struct fib_entry *e = container_of(f->waiting[i].next, struct fib_entry, queue);
@@ -420,20 +421,20 @@ void fib_retry_all(struct fib *f)
 
 /* --- what others do */
 
-/* The first FIB_FIGHTS times at once. */
-static int64_t fight_wait_ms(unsigned fights)
+/* A bucket that leaks: who takes it away faster than that fills it. */
+static void count_fight(const struct fib *f, struct fib_entry *e, struct tick now)
 {
-	return fights > FIB_FIGHTS ? wait_ms(fights - FIB_FIGHTS - 1u) : 0;
-}
-
-/* How often it was taken away now, in a row. */
-static unsigned count_fights(const struct fib_entry *e, unsigned unit)
-{
-	enum { MOST = FIB_FIGHTS + FIB_WAITS };
-	unsigned since_ms = ((unit - e->fought_at) & 0xfff) * FIB_FOUGHT_UNIT_MS;
-	if (since_ms > fight_wait_ms(e->fights) + FIB_PEACE_MS)
-		return 1;
-	return e->fights < MOST ? e->fights + 1u : MOST;
+	enum { WRAP = 0xfff };
+	unsigned second = (unsigned)(now.ms / 1000) & WRAP, since = (second - e->fought_at) & WRAP;
+	unsigned forgotten = since / FIB_FORGET_S;
+	bool forgiven = tick_is_set(f->forgiven_at) && tick_since_ms(f->forgiven_at, now) < since * INT64_C(1000);
+	if (forgiven || forgotten >= e->fights) {
+		e->fights = 1;
+		e->fought_at = second & WRAP;
+		return;
+	}
+	e->fights = (e->fights - forgotten + 1 < FIB_FIGHTS_MAX ? e->fights - forgotten + 1 : FIB_FIGHTS_MAX) & 15;
+	e->fought_at = (e->fought_at + forgotten * FIB_FORGET_S) & WRAP;
 }
 
 static void mend(struct fib *f, struct fib_entry *e, enum fib_harm harm)
@@ -448,12 +449,10 @@ void fib_mend(struct fib *f)
 	list_prepend_all(&f->todo, &f->hurt);
 }
 
-/* By another program: ever later where that happens again and again. */
+/* By another program: at once the first FIB_FIGHTS times, and later where that goes on. */
 static void hurt(struct fib *f, struct fib_entry *e, enum fib_harm harm, struct tick now)
 {
-	unsigned unit = (unsigned)(now.ms / FIB_FOUGHT_UNIT_MS) & 0xfff;
-	e->fights = count_fights(e, unit) & 15;
-	e->fought_at = unit & 0xfff;
+	count_fight(f, e, now);
 	unsigned fights = e->want && !f->held ? e->fights : 0;
 	mend(f, e, harm);
 	if (fights <= FIB_FIGHTS || e->on != FIB_TODO) /* an entry that nobody wants may be gone */

@@ -3,8 +3,8 @@
  * reports back on; nothing here touches a kernel. Status tells `have`, not what was sent.
  *
  * A route that the kernel refuses is kept as failed with the kernel's words and tried again with growing
- * waits; it holds up no other. One that others take away is put back at once, and later when they do it again and
- * again. Another's route in our place is never replaced: it is known as such, and ours follows when it goes. While held
+ * waits; it holds up no other. One that others take away is put back at once, and every few seconds when they do it
+ * again and again. Another's route in our place is never replaced: it is known as such, and ours follows when it goes. While held
  * (a restart whose peers have not told everything yet), what a dump found is adopted and kept, so that the kernel goes
  * on forwarding as before; only new routes go in, and what was learned anew and lost again goes out.
  */
@@ -45,14 +45,16 @@ struct fib_entry {
 	uint8_t on : 2;         /* enum fib_queue */
 	uint8_t harm : 2;       /* enum fib_harm, until it is repaired */
 	uint16_t seen, touched; /* in which comparison it was found, in which one it changed */
-	uint16_t fights : 4;    /* how often others took it away no later than FIB_PEACE_MS after it was put back */
-	uint16_t fought_at : 12; /* when last, in units of FIB_FOUGHT_UNIT_MS, wrapping */
+	uint16_t fights : 4;    /* how often others took it away, less one for every FIB_FORGET_S */
+	uint16_t fought_at : 12; /* since when the next of these seconds count, wrapping */
 	struct nhset *want;     /* reference; NULL: no route */
 	struct object_way *have, *sent; /* what the route refers to; references; NULL: no route. See fib_entry_have() */
 	struct fib_trouble *trouble;      /* owned; NULL: none */
 };
 
-enum { FIB_RETRY_MS = 1000, FIB_RETRY_MAX_MS = 60000, FIB_WAITS = 7, FIB_FIGHTS = 4, FIB_FOUGHT_UNIT_MS = 100, FIB_PEACE_MS = 2000 };
+enum { FIB_RETRY_MS = 1000, FIB_RETRY_MAX_MS = 60000, FIB_WAITS = 7 };
+/* Somebody who types a flush ten times is served at once; a program that fights us gets a repair every FIB_FORGET_S or so. */
+enum { FIB_FIGHTS = 10, FIB_FIGHTS_MAX = FIB_FIGHTS + 3, FIB_FORGET_S = 3, FIB_FIGHT_WAIT_MAX_MS = 4 * FIB_RETRY_MS };
 
 /* One comparison with the kernel. */
 struct fib_findings {
@@ -74,7 +76,7 @@ struct fib {
 	bool held;
 	bool unclear;  /* only a comparison can tell what the kernel has of some entry; whoever plans one resets it */
 	uint16_t round;
-	struct tick round_at;
+	struct tick round_at, forgiven_at; /* fights before it are forgotten */
 	uint32_t judge_at;
 	struct fib_findings findings;
 	size_t wanted, installed, in_flight, todo_count, waiting_count;
@@ -106,7 +108,7 @@ void fib_lost(struct fib *f, struct fib_entry *e);
 /* Some of the entries whose wait is over join the queue; returns when the next is due, never: none waits. */
 struct tick fib_retry(struct fib *f, struct tick now);
 /* Ends all waits at once, and forgets who took what how often. */
-void fib_retry_all(struct fib *f);
+void fib_retry_all(struct fib *f, struct tick now);
 
 /* What another did with a route, as the kernel tells it; how: a mask. */
 enum fib_how { FIB_ADDED = 0, FIB_DELETED = 1, FIB_REPLACED = 2 /* what was there */, FIB_BY_KERNEL = 4 /* itself */ };

@@ -372,6 +372,6 @@ void fib_writer_report(const struct fib_writer *w, struct fib_report *out)
 
 unsigned fib_writer_resync(struct fib_writer *w)
 {
-	fib_retry_all(&w->fib);
+	fib_retry_all(&w->fib, clock_now());
 	return audit_demand(w->audit);
 }

@@ -225,9 +225,9 @@ static void tell_of_fight(struct kernel_watch *w, const struct route *r, uint32_
 	if (!e || e->fights != FIB_FIGHTS + 1 || !fib_entry_fought_over(e))
 		return;
 	log_remote(&w->fights, LOG_LEVEL_WARN, "kernel",
-		   "%s was taken away %u times in a row, last by %s: it is put back ever later, up to %d s; find out what removes "
+		   "%s was taken away %u times in a row, last by %s: from now on it is put back after up to %d s; find out what removes "
 		   "routes of protocol %u", prefix_format(&e->prefix, prefix), e->fights, who_text(port, who, sizeof who),
-		   FIB_RETRY_MAX_MS / 1000, w->fib->mark.protocol);
+		   FIB_FIGHT_WAIT_MAX_MS / 1000, w->fib->mark.protocol);
 }
 
 /* Somebody else changed a route. Ours are put back; others' matter where they stand in the place of ours, and to next hops. */

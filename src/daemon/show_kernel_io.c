@@ -35,7 +35,7 @@ const char *kernel_state_text(const struct fib_entry *e, char *buf, size_t cap)
 	char owner[NETLINK_PROTOCOL_TEXT_MAX];
 	const struct fib_trouble *t = e->trouble;
 	if (fib_entry_fought_over(e))
-		snprintf(buf, cap, "waiting: others took it away %u times in a row", e->fights);
+		snprintf(buf, cap, "waiting: others took it away again and again");
 	else if (t && t->foreign)
 		snprintf(buf, cap, "failed: %s: a route of protocol %s is in its place", err_text(t->error),
 			 netlink_protocol_text(t->owner, owner));

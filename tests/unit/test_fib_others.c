@@ -307,35 +307,66 @@ START_TEST(judging_outlives_a_growing_table)
 }
 END_TEST
 
-START_TEST(a_fight_slows_down_and_ends)
+static void take_and_see_it_back(int64_t wait_ms)
 {
-	install(1);
-	unsigned turns = 0;
-	for (unsigned i = 0; i < FIB_FIGHTS; i++) {
-		ck_assert_int_eq(event(0, a, 171, FIB_DELETED), FIB_OURS_TAKEN);
-		expect(0, FIB_ADD, 0);
-	}
-	int64_t last = 0;
-	for (unsigned i = 0; i < 12; i++, turns++) {
-		event(0, a, 171, FIB_DELETED);
+	ck_assert_int_eq(event(0, a, 171, FIB_DELETED), FIB_OURS_TAKEN);
+	if (wait_ms) {
 		expect_nothing();
 		ck_assert(fib_entry_fought_over(entry(0)));
 		ck_assert_int_eq(fib_entry_error(entry(0)), 0);
-		int64_t wait = entry(0)->trouble->retry_at.ms - now.ms;
-		ck_assert(wait >= last && wait <= FIB_RETRY_MAX_MS);
-		last = wait;
-		now.ms += wait + 300;
+		ck_assert_int_eq(entry(0)->trouble->retry_at.ms - now.ms, wait_ms);
+		now.ms += wait_ms;
+		fib_retry(&fib, now);
+	}
+	expect(0, FIB_ADD, 0);
+}
+
+START_TEST(a_fight_slows_down_and_ends)
+{
+	install(1);
+	for (unsigned i = 0; i < FIB_FIGHTS; i++)
+		take_and_see_it_back(0);
+	take_and_see_it_back(1000);
+	take_and_see_it_back(2000);
+	for (unsigned i = 0; i < 10; i++) { /* a war: as often as seconds are forgotten */
+		int64_t begun = now.ms;
+		ck_assert_int_eq(event(0, a, 171, FIB_DELETED), FIB_OURS_TAKEN);
+		expect_nothing();
+		now.ms = entry(0)->trouble->retry_at.ms;
+		ck_assert(now.ms - begun >= 2000 && now.ms - begun <= FIB_FIGHT_WAIT_MAX_MS);
 		fib_retry(&fib, now);
 		expect(0, FIB_ADD, 0);
 	}
-	ck_assert_int_eq(last, FIB_RETRY_MAX_MS);
+	now.ms += FIB_FIGHTS_MAX * FIB_FORGET_S * 1000;
+	take_and_see_it_back(0); /* peace */
+}
+END_TEST
+
+/* `ip route flush proto 171`, typed every second or two. */
+START_TEST(an_operator_is_served_at_once)
+{
+	install(1);
+	for (unsigned i = 0; i < FIB_FIGHTS; i++, now.ms += 1500)
+		take_and_see_it_back(0);
+	for (unsigned i = 0; i < 50; i++, now.ms += FIB_FORGET_S * 1000)
+		take_and_see_it_back(0);
+}
+END_TEST
+
+/* Also for what does not wait at the moment. */
+START_TEST(the_operator_ends_a_fight)
+{
+	install(1);
+	for (unsigned i = 0; i < FIB_FIGHTS; i++)
+		take_and_see_it_back(0);
+	now.ms += 2000;
+	fib_retry_all(&fib, now);
+	for (unsigned i = 0; i < FIB_FIGHTS; i++)
+		take_and_see_it_back(0);
 	event(0, a, 171, FIB_DELETED);
 	expect_nothing();
-	fib_retry_all(&fib); /* the operator asks */
+	fib_retry_all(&fib, now);
 	expect(0, FIB_ADD, 0);
-	now.ms += FIB_PEACE_MS + 2 * FIB_FOUGHT_UNIT_MS;
-	event(0, a, 171, FIB_DELETED);
-	expect(0, FIB_ADD, 0); /* at once */
 }
 END_TEST
 
@@ -415,6 +446,8 @@ int main(void)
 	tcase_add_test(t, what_changed_meanwhile_is_not_judged);
 	tcase_add_test(t, judging_outlives_a_growing_table);
 	tcase_add_test(t, a_fight_slows_down_and_ends);
+	tcase_add_test(t, an_operator_is_served_at_once);
+	tcase_add_test(t, the_operator_ends_a_fight);
 	tcase_add_test(t, the_kernel_itself_is_no_enemy);
 	tcase_add_test(t, differences_are_walked_in_pieces);
 	tcase_add_test(t, what_nobody_wants_or_has_is_forgotten);

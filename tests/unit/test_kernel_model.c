@@ -518,7 +518,7 @@ static void retry(void)
 
 static void resync(void)
 {
-	fib_retry_all(&fib);
+	fib_retry_all(&fib, now);
 	compare(send_some);
 }
 
