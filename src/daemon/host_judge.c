@@ -194,17 +194,6 @@ static void judge_hash(const struct judge *j, const struct check *c, const struc
 		    "which a firewall on the way that sees only some of them may not like: sysctl -w %s=1", row->setting);
 }
 
-/* With 0 the kernel names a route's next-hop object and not what is in it, also when it is asked for the way to a next hop. */
-static void judge_compat(const struct judge *j, const struct check *c, const struct host_link *l, long value, struct host_row *row)
-{
-	(void)j;
-	(void)c;
-	(void)l;
-	if (!value)
-		say(row, HOST_NOTE, "a next hop behind a route that has a next-hop object counts as unreachable: sysctl -w %s=1",
-		    row->setting);
-}
-
 static long power_of_two_above(uint64_t n)
 {
 	long p = 4096;
@@ -264,7 +253,6 @@ static const struct check checks[] = {
 	 judge_hash, NOTHING},
 	{"spreading over paths", "net/ipv6/fib_multipath_hash_policy", HOST_IPV6, has_several_uplinks, false, "yours to choose",
 	 judge_hash, NOTHING},
-	{"next hops of routes", "net/ipv4/nexthop_compat_mode", HOST_IPV4, always, false, "1", judge_compat, NOTHING},
 	{"neighbours", "net/ipv4/neigh/default/gc_thresh3", HOST_IPV4, always, false, "room for all", judge_neighbours, NOT_HERE},
 	{"neighbours", "net/ipv6/neigh/default/gc_thresh3", HOST_IPV6, always, false, "room for all", judge_neighbours, NOT_HERE},
 	{"connections", "net/netfilter/nf_conntrack_max", HOST_IPV4, always, false, "room for all", judge_conntrack, NOTHING},

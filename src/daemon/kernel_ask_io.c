@@ -1,5 +1,6 @@
 #include "src/daemon/kernel_ask_io.h"
 
+#include "netlink/nexthop_msg.h"
 #include "netlink/route_msg.h"
 
 enum { QUESTION_WORDS = NETLINK_LINK_MESSAGE_MAX / 8 };
@@ -45,4 +46,36 @@ uint32_t kernel_ask_link_towards(struct netlink_socket *s, const struct addr *ds
 	    answer.local)
 		return 0;
 	return answer.ifindex;
+}
+
+static void on_object(void *arg, const struct nlmsghdr *h, int error, const char *text)
+{
+	struct nexthop_object *out = arg, found;
+	bool deleted;
+	(void)text;
+	if (!error && netlink_nexthop_decode(h, &found, &deleted) == 0 && !deleted)
+		*out = found;
+}
+
+static bool ask_object(struct netlink_socket *s, uint32_t id, struct nexthop_object *out)
+{
+	uint64_t question[QUESTION_WORDS];
+	out->id = 0;
+	return netlink_nexthop_get_request(question, sizeof question, 0, id) && netlink_query(s, question, on_object, out) == 0 &&
+	       out->id == id;
+}
+
+void kernel_ask_next_hops(struct netlink_socket *s, struct route *r)
+{
+	struct nexthop_object o, member;
+	if (r->type != ROUTE_UNICAST || r->nexthop_count || !r->nexthop_id || !ask_object(s, r->nexthop_id, &o))
+		return;
+	if (o.kind == NEXTHOP_OBJECT_HOP)
+		r->nexthops[r->nexthop_count++] = o.hop;
+	for (unsigned i = 0; o.kind == NEXTHOP_OBJECT_GROUP && i < o.member_count; i++) {
+		if (!ask_object(s, o.members[i].id, &member) || member.kind != NEXTHOP_OBJECT_HOP)
+			continue;
+		member.hop.weight = o.members[i].weight;
+		r->nexthops[r->nexthop_count++] = member.hop;
+	}
 }

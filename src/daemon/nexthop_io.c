@@ -132,6 +132,8 @@ static void resolve(void *arg, const struct nexthop *nh, struct nexthop_answer *
 	bool answered = query(n, nh, &m);
 	if (in_vrf(nh) && m.route.mark.table == RT_TABLE_MAIN) /* what the VRF does not know, the kernel looks up there */
 		m.found = false;
+	if (m.found)
+		kernel_ask_next_hops(n->socket, &m.route);
 	out->state = answered ? state_of(n->daemon, &m) : NEXTHOP_NOT_ASKED;
 	out->via_count = 0;
 	for (unsigned i = 0; m.found && i < m.route.nexthop_count; i++)
@@ -159,6 +161,13 @@ uint32_t next_hops_vrf(struct next_hops *n, const char *device)
 
 /* --- events */
 
+static void plan_links_again(struct next_hops *n)
+{
+	ev_timer_stop(n->daemon->loop, &n->links_again);
+	ev_timer_set(&n->links_again, LINK_AGAIN_MS / 1000., 0.);
+	ev_timer_start(n->daemon->loop, &n->links_again);
+}
+
 static void on_links_again(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct next_hops *n = t->data;
@@ -179,9 +188,16 @@ void next_hops_link_changed(struct next_hops *n, uint32_t ifindex)
 	if (n->link_count < LINKS)
 		n->links[n->link_count] = ifindex;
 	n->link_count += n->link_count <= LINKS;
-	ev_timer_stop(n->daemon->loop, &n->links_again);
-	ev_timer_set(&n->links_again, LINK_AGAIN_MS / 1000., 0.);
-	ev_timer_start(n->daemon->loop, &n->links_again);
+	plan_links_again(n);
+}
+
+/* Of routes that go with their next-hop object, or lead elsewhere since it says something else, the kernel need not tell. */
+void next_hops_objects_changed(struct next_hops *n)
+{
+	if (!n || n->link_count > LINKS)
+		return;
+	n->link_count = LINKS + 1;
+	plan_links_again(n);
 }
 
 void next_hops_prefix_changed(struct next_hops *n, const struct prefix *p)

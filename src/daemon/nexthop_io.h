@@ -22,6 +22,7 @@ void next_hops_prefix_changed(struct next_hops *n, const struct prefix *p);
 void next_hops_missed_events(struct next_hops *n);
 /* The kernel took a change of ours. */
 void next_hops_own_changed(struct next_hops *n);
+void next_hops_objects_changed(struct next_hops *n); /* another's */
 
 /* Is the address on a link of ours (ifindex: on this one, or in this VRF; 0: any)? n NULL: not known, false. */
 bool next_hops_on_link(struct next_hops *n, const struct addr *a, uint32_t ifindex);

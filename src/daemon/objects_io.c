@@ -119,8 +119,10 @@ bool objects_writer_is_own(const struct objects_writer *w, uint32_t port)
 
 void objects_writer_heard(struct objects_writer *w, uint32_t port)
 {
-	if (!objects_writer_is_own(w, port))
-		w->fib->objects.doubted = true;
+	if (objects_writer_is_own(w, port))
+		return;
+	w->fib->objects.doubted = true;
+	next_hops_objects_changed(w->daemon->next_hops);
 }
 
 const char *objects_writer_why_not(const struct objects_writer *w)

@@ -29,7 +29,6 @@ static const struct setting good[] = {
 	{"net/ipv6/conf/eth1.7/ignore_routes_with_linkdown", 1},
 	{"net/ipv4/fib_multipath_hash_policy", 1},
 	{"net/ipv6/fib_multipath_hash_policy", 2},
-	{"net/ipv4/nexthop_compat_mode", 1},
 	{"net/ipv4/neigh/default/gc_thresh2", 512},
 	{"net/ipv4/neigh/default/gc_thresh3", 1024},
 	{"net/ipv6/neigh/default/gc_thresh2", 512},
@@ -103,7 +102,7 @@ START_TEST(a_good_host_is_fine)
 	struct host h = {.changed = {{NULL, 0}}};
 	struct host_facts f = large();
 	struct seen s = judge(&f, &h);
-	ck_assert_uint_eq(s.rows, 19);
+	ck_assert_uint_eq(s.rows, 18);
 	ck_assert_uint_eq(s.of[HOST_FINE], s.rows);
 }
 END_TEST
@@ -136,8 +135,6 @@ static const struct {
 	{"dead links, an old kernel", {{{"net/ipv6/conf/eth0/ignore_routes_with_linkdown", GONE}}}, HOST_FINE, NULL, NULL},
 	{"one path for two pods", {{{"net/ipv4/fib_multipath_hash_policy", 0}}}, HOST_NOTE, "net.ipv4.fib_multipath_hash_policy",
 	 "sysctl -w net.ipv4.fib_multipath_hash_policy=1"},
-	{"routes do not tell their next hops", {{{"net/ipv4/nexthop_compat_mode", 0}}}, HOST_NOTE, "net.ipv4.nexthop_compat_mode",
-	 ": sysctl -w net.ipv4.nexthop_compat_mode=1"},
 	{"few neighbours", {{{"net/ipv4/neigh/default/gc_thresh3", 124}, {"net/ipv4/neigh/default/gc_thresh2", 124}}}, HOST_WRONG,
 	 "net.ipv4.neigh.default.gc_thresh3", "gc_thresh3=4096 net.ipv4.neigh.default.gc_thresh2=2048 net.ipv4.neigh.default.gc_thresh1=1024"},
 	{"neighbours are thrown out early", {{{"net/ipv6/neigh/default/gc_thresh2", 99}}}, HOST_WRONG,
