@@ -129,11 +129,13 @@ static void leave_hop(struct objects *o, struct object_hop *h)
 		list_append(h->lost ? o->dead_hops.next : &o->dead_hops, &h->queue);
 }
 
-static void enter_hop(struct object_hop *h)
+static void enter_hop(struct objects *o, struct object_hop *h)
 {
 	h->ways++;
-	if (list_linked(&h->queue))
-		list_remove(&h->queue);
+	if (!list_linked(&h->queue))
+		return;
+	list_remove(&h->queue);
+	o->doubted = true; /* some group may have been left to lose it by its deletion */
 }
 
 /* --- ways */
@@ -175,7 +177,7 @@ static void mean(struct objects *o, struct object_way *w, struct nhset *set)
 		*place = w;
 	for (unsigned i = 0; !w->plain && i < set->count; i++) {
 		struct object_hop *h = hop_of(o, &set->at[i]);
-		enter_hop(h);
+		enter_hop(o, h);
 		if (!w->group)
 			h->single = w;
 	}
@@ -469,8 +471,8 @@ bool objects_next(struct objects *o, struct objects_intent *out)
 		return true;
 	while (!list_empty(&o->todo)) {
 		struct object_way *w = container_of(o->todo.next, struct object_way, queue);
-		bool fresh = !w->id; /* whoever wants it comes when it is ready */
-		if (w->refs || fresh ? say_way(o, w, out) : say_end(o, w, out))
+		bool fresh = !w->id; /* whoever wants it comes when it is ready, or when its routes of a former life were read */
+		if (w->refs || fresh || o->adopting ? say_way(o, w, out) : say_end(o, w, out))
 			return true;
 	}
 	return say_dead_hop(o, false, out);
@@ -751,14 +753,14 @@ static void shrink(struct objects *o, struct object_way *w)
 	nhset_unref(set);
 }
 
-/* Is each that it lost of no use to anyone? Then that is deleted, and the kernel takes it out of all groups by itself. To write
- * a group anew is the dearer way: the kernel then tells of each of its routes. */
+/* Is each that it lost of no use to anyone, and about to be deleted? Then the kernel takes it out of all groups by itself. To
+ * write a group anew is the dearer way: the kernel then tells of each of its routes. */
 static bool leaves_by_deletion(const struct objects *o, const struct object_way *w)
 {
 	for (unsigned i = 0; i < w->before->count; i++) {
 		const struct route_nexthop *nh = &w->before->at[i];
 		const struct object_hop *h = is_lost(o, nh) ? find_hop(o, &nh->gateway, nh->ifindex) : NULL;
-		if (h && h->ways)
+		if (h && h->id && !list_linked(&h->queue))
 			return false;
 	}
 	return w->id && !w->dirty && !list_linked(&w->queue);

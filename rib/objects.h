@@ -122,9 +122,9 @@ size_t objects_dump_end(struct objects *o);
 /* What was found of a former life and is of no use goes. */
 void objects_release(struct objects *o);
 
-/* Which next hops are alive: begin (all: nobody can say, so they count as such), alive for each through which some path is reached, end. Groups lose those that no longer
- * are, ahead of all else; one with nobody left stays as it is, for the routes to leave. True: a lost one is back, and the
- * routes that want it must be looked at. */
+/* Which next hops are alive: begin (all: nobody can say, so they count as such), alive for each through which some path is
+ * reached, end. Groups lose those that no longer are, ahead of all else; one with nobody left stays as it is, for the routes
+ * to leave. True: a lost one is back, and the routes that want it must be looked at. */
 void objects_alive_begin(struct objects *o, bool all);
 void objects_alive(struct objects *o, const struct addr *gateway, uint32_t ifindex);
 bool objects_alive_end(struct objects *o);

@@ -82,8 +82,7 @@ void objects_writer_check(struct objects_writer *w)
 static void tell_alive(struct objects *o, const struct nexthop_table *t)
 {
 	struct route_nexthop at[ROUTE_NEXTHOPS_MAX];
-	for (struct hash_node *n = hash_table_each(&t->table, NULL); n; n = hash_table_each(&t->table, n)) {
-		const struct nexthop *nh = container_of(n, struct nexthop, node);
+	for (const struct nexthop *nh = nexthop_each(t, NULL); nh; nh = nexthop_each(t, nh)) {
 		unsigned count = nexthop_is_alive(nh) ? nhset_hops(nh, at, ROUTE_NEXTHOPS_MAX) : 0;
 		for (unsigned i = 0; i < count; i++)
 			objects_alive(o, &at[i].gateway, at[i].ifindex);

@@ -185,6 +185,16 @@ static void teardown(void)
 	ck_assert_uint_eq(live_count(LIVE_OBJECT_WAY), 0);
 }
 
+static void say_alive(unsigned bits)
+{
+	objects_alive_begin(&objects, false);
+	for (unsigned i = 0; i < GATEWAYS; i++) {
+		struct route_nexthop nh = hop(i);
+		if (bits >> i & 1)
+			objects_alive(&objects, &nh.gateway, nh.ifindex);
+	}
+}
+
 static bool leads_to(const struct nexthop_object *o, const struct route_nexthop *nh, unsigned weight)
 {
 	if (o->kind == NEXTHOP_OBJECT_HOP)
@@ -271,14 +281,10 @@ START_TEST(a_lost_next_hop_leaves_its_groups_at_once)
 {
 	struct nhset *both = set_of(3), *b_only = sets[1];
 	struct object_way *w = objects_ref(ready_way(both)), *single = objects_ref(ready_way(b_only));
-	struct route_nexthop a = hop(0), b = hop(1);
-	objects_alive_begin(&objects, false);
-	objects_alive(&objects, &a.gateway, a.ifindex);
-	objects_alive(&objects, &b.gateway, b.ifindex);
+	say_alive(3);
 	ck_assert(!objects_alive_end(&objects));
 	uint32_t id = w->id, before = kernel.requests;
-	objects_alive_begin(&objects, false);
-	objects_alive(&objects, &a.gateway, a.ifindex);
+	say_alive(1);
 	ck_assert(!objects_alive_end(&objects));
 	say();
 	ck_assert_uint_eq(kernel.requests, before + 1);
@@ -289,9 +295,7 @@ START_TEST(a_lost_next_hop_leaves_its_groups_at_once)
 	ck_assert_ptr_eq(t, sets[0]);
 	nhset_unref(t);
 	/* it comes back: what wants both gets a new group, and the small one is not touched */
-	objects_alive_begin(&objects, false);
-	objects_alive(&objects, &a.gateway, a.ifindex);
-	objects_alive(&objects, &b.gateway, b.ifindex);
+	say_alive(3);
 	ck_assert(objects_alive_end(&objects));
 	check_way(ready_way(both), both);
 	ck_assert_ptr_ne(ready_way(both), w);
@@ -307,12 +311,7 @@ START_TEST(a_lost_next_hop_of_groups_only_is_deleted)
 	struct object_way *a = objects_ref(ready_way(two)), *b = objects_ref(ready_way(three));
 	struct object_way *c = objects_ref(ready_way(others));
 	unsigned before = kernel.requests;
-	objects_alive_begin(&objects, false);
-	for (unsigned i = 0; i < GATEWAYS; i++) {
-		struct route_nexthop nh = hop(i);
-		if (i != 1)
-			objects_alive(&objects, &nh.gateway, nh.ifindex);
-	}
+	say_alive(63 - (1 << 1));
 	objects_alive_end(&objects);
 	say();
 	ck_assert_uint_eq(kernel.requests, before + 1);
@@ -358,6 +357,51 @@ START_TEST(what_was_never_alive_is_not_lost)
 	say();
 	struct object_way *w = both->way;
 	check_way(w, both);
+	nhset_unref(both);
+}
+END_TEST
+
+/* Of a former life, while some peers are back and others are not: it leaves its groups, and none goes with its routes, also
+ * where these were not read yet. */
+START_TEST(a_former_life_loses_a_next_hop)
+{
+	struct nhset *both = set_of(3);
+	uint32_t id = objects_ref(ready_way(both))->id;
+	objects_fini(&objects);
+	objects_init(&objects, &nhsets, &mark, false);
+	objects.adopting = true;
+	dump();
+	struct route r = {.nexthop_id = id};
+	struct object_way *w = objects_way_found(&objects, &r);
+	if (_i)
+		objects_unref(&objects, w);
+	say_alive(3);
+	ck_assert(!objects_alive_end(&objects));
+	say_alive(1);
+	objects_alive_end(&objects);
+	say();
+	check_way(w, sets[0]);
+	ck_assert_uint_eq(dump(), 0);
+	check_way(w, sets[0]);
+	nhset_unref(both);
+}
+END_TEST
+
+/* It was about to be deleted, which would have taken it out of the group. */
+START_TEST(a_lost_next_hop_that_is_back_before_its_deletion)
+{
+	struct nhset *both = set_of(3);
+	struct object_way *w = objects_ref(ready_way(both));
+	say_alive(1);
+	objects_alive_end(&objects);
+	say_alive(3);
+	ck_assert(objects_alive_end(&objects));
+	struct object_way *again = objects_ref(ready_way(both));
+	check_way(again, both);
+	ck_assert(w != again && objects_fits(&objects, w, sets[0]));
+	ck_assert(objects.doubted);
+	dump();
+	check_way(w, sets[0]);
 	nhset_unref(both);
 }
 END_TEST
@@ -519,12 +563,7 @@ static void send_route(unsigned i)
 /* Some paths may be reached through the next hops of these bits. */
 static void alive(unsigned bits)
 {
-	objects_alive_begin(&objects, false);
-	for (unsigned i = 0; i < GATEWAYS; i++) {
-		struct route_nexthop nh = hop(i);
-		if (bits >> i & 1)
-			objects_alive(&objects, &nh.gateway, nh.ifindex);
-	}
+	say_alive(bits);
 	if (objects_alive_end(&objects))
 		for (unsigned i = 0; i < ROUTES; i++)
 			send_route(i);
@@ -615,6 +654,8 @@ int main(void)
 	tcase_add_test(t, a_lost_next_hop_of_groups_only_is_deleted);
 	tcase_add_test(t, a_group_whose_next_hops_are_all_lost_stays);
 	tcase_add_test(t, what_was_never_alive_is_not_lost);
+	tcase_add_loop_test(t, a_former_life_loses_a_next_hop, 0, 2);
+	tcase_add_test(t, a_lost_next_hop_that_is_back_before_its_deletion);
 	tcase_add_test(t, a_former_life_is_taken_over);
 	tcase_add_test(t, what_others_take_away_is_put_back);
 	tcase_add_test(t, without_objects_routes_say_their_next_hops);
