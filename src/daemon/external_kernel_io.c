@@ -27,6 +27,7 @@ enum {
 	SOON_MS = 200,
 	AGAIN_MS = 1000,
 	EVERY_S = 60,
+	CHECK_S = 1,
 };
 
 struct watch {
@@ -48,7 +49,7 @@ struct external_kernel {
 	struct netlink_socket *socket; /* NULL: nothing is watched */
 	unsigned heard;                /* messages */
 	ev_io io;
-	ev_timer soon, every;
+	ev_timer soon, every, check; /* check: of a socket that something closed nobody hears */
 	bool sweeping;
 	/* the dump that is under way */
 	struct watch *at;              /* NULL: none, or its entry is gone */
@@ -59,7 +60,7 @@ struct external_kernel {
 };
 
 static void read_next(struct external_kernel *k);
-static void reopen(struct external_kernel *k);
+static void ensure_socket(struct external_kernel *k, bool broken);
 
 static enum bgp_family family_of(const struct netlink_route_head *r)
 {
@@ -309,7 +310,7 @@ static void on_readable(struct ev_loop *loop, ev_io *io, int revents)
 	want_all(k);
 	k->torn = true;
 	if (error != -ENOBUFS)
-		reopen(k);
+		ensure_socket(k, true);
 	plan(k, SOON_MS);
 }
 
@@ -319,8 +320,15 @@ static void on_soon(struct ev_loop *loop, ev_timer *t, int revents)
 	(void)loop;
 	(void)revents;
 	if (!k->socket)
-		reopen(k);
+		ensure_socket(k, false);
 	read_next(k);
+}
+
+static void on_check(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	(void)loop;
+	(void)revents;
+	ensure_socket(t->data, false);
 }
 
 static void on_every(struct ev_loop *loop, ev_timer *t, int revents)
@@ -333,10 +341,11 @@ static void on_every(struct ev_loop *loop, ev_timer *t, int revents)
 
 /* --- life */
 
-static void close_socket(struct external_kernel *k)
+static void stop_watching(struct external_kernel *k)
 {
-	if (!k->socket)
-		return;
+	ev_timer *timers[] = {&k->soon, &k->every, &k->check};
+	for (size_t i = 0; i < sizeof timers / sizeof *timers; i++)
+		ev_timer_stop(k->daemon->loop, timers[i]);
 	ev_io_stop(k->daemon->loop, &k->io);
 	netlink_socket_close(k->socket);
 	k->socket = NULL;
@@ -344,20 +353,38 @@ static void close_socket(struct external_kernel *k)
 	k->at = NULL;
 }
 
-static void reopen(struct external_kernel *k)
+/* 1: there is a new one, 0: that of before is fine, -errno. */
+static int renew_socket(struct external_kernel *k, bool broken)
 {
 	uint32_t groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE;
-	close_socket(k);
+	if (k->socket)
+		return netlink_socket_mend(k->socket, broken);
 	int error = netlink_socket_open(&k->socket, groups);
-	if (error) {
-		log_remote(&k->limit, LOG_LEVEL_ERROR, "external", "cannot watch the kernel's routes: %s; trying again", err_text(error));
+	return error ? error : 1;
+}
+
+/* With a new socket all is read anew. */
+static void ensure_socket(struct external_kernel *k, bool broken)
+{
+	bool first = !k->socket;
+	int renewed = renew_socket(k, broken);
+	if (renewed == 0)
+		return;
+	ev_io_stop(k->daemon->loop, &k->io);
+	k->dumping = false;
+	k->at = NULL;
+	if (renewed < 0) {
+		log_remote(&k->limit, LOG_LEVEL_ERROR, "external", "cannot watch the kernel's routes: %s; trying again", err_text(renewed));
 		plan(k, AGAIN_MS);
 		return;
 	}
+	if (!first)
+		log_warn("external", "the socket for the kernel's routes broke or was closed by something: going on with a new one");
 	netlink_socket_ignore_protocol(k->socket, k->own_protocol);
-	ev_io_init(&k->io, on_readable, netlink_socket_fd(k->socket), EV_READ);
-	k->io.data = k;
+	ev_io_set(&k->io, netlink_socket_fd(k->socket), EV_READ);
 	ev_io_start(k->daemon->loop, &k->io);
+	want_all(k);
+	plan(k, SOON_MS);
 }
 
 struct external_kernel *external_kernel_new(struct daemon *d, uint8_t protocol)
@@ -370,7 +397,9 @@ struct external_kernel *external_kernel_new(struct daemon *d, uint8_t protocol)
 	list_init(&k->watches);
 	ev_timer_init(&k->soon, on_soon, 0., 0.);
 	ev_timer_init(&k->every, on_every, EVERY_S, EVERY_S);
-	k->soon.data = k->every.data = k;
+	ev_timer_init(&k->check, on_check, CHECK_S, CHECK_S);
+	ev_init(&k->io, on_readable);
+	k->soon.data = k->every.data = k->check.data = k->io.data = k;
 	return k;
 }
 
@@ -378,9 +407,7 @@ void external_kernel_free(struct external_kernel *k)
 {
 	if (!k)
 		return;
-	close_socket(k);
-	ev_timer_stop(k->daemon->loop, &k->soon);
-	ev_timer_stop(k->daemon->loop, &k->every);
+	stop_watching(k);
 	list_each(n, tmp, &k->watches) {
 		struct watch *w = container_of(n, struct watch, node);
 		rib_policy_cache_fini(&w->cache);
@@ -440,16 +467,15 @@ void external_kernel_apply(struct external_kernel *k, const struct external_rule
 	list_each(n, tmp, &k->watches)
 		if (!container_of(n, struct watch, node)->rules)
 			watch_free(k, container_of(n, struct watch, node));
-	ev_timer_stop(k->daemon->loop, &k->every);
 	if (list_empty(&k->watches)) {
-		close_socket(k);
+		stop_watching(k);
 		return;
 	}
 	ev_timer_again(k->daemon->loop, &k->every);
+	ev_timer_again(k->daemon->loop, &k->check);
 	k->torn = true; /* of what is under way a part was judged by the rules of before */
 	want_all(k);
-	if (!k->socket)
-		reopen(k);
+	ensure_socket(k, false);
 	read_next(k);
 }
 

@@ -39,7 +39,8 @@ struct kernel_home {
 	struct vrf now;
 	struct netlink_socket *events, *questions;
 	ev_io io;
-	ev_timer retry;
+	ev_timer retry; /* of a socket that something closed nobody hears */
+	bool broken; /* events, until it is mended */
 	char text[128];
 };
 
@@ -49,6 +50,8 @@ static struct vrf look(struct kernel_home *k)
 {
 	struct netlink_link l;
 	struct vrf v = {.ifindex = 0};
+	if (netlink_socket_mend(k->questions, false) < 0)
+		return k->now; /* nobody can be asked */
 	if (!kernel_ask_link_named(k->questions, k->name, &l))
 		return v;
 	if (!l.vrf_table) {
@@ -136,10 +139,8 @@ static bool open_fib(struct daemon *d, uint32_t table)
 static void settle(struct kernel_home *k)
 {
 	struct daemon *d = k->daemon;
-	if (!open_fib(d, k->now.table)) {
-		ev_timer_again(d->loop, &k->retry);
-		return;
-	}
+	if (!open_fib(d, k->now.table))
+		return; /* on_retry() comes back to it */
 	log_info("vrf", "%s is there: its routes are in table %u", k->name, k->now.table);
 	next_hops_missed_events(d->next_hops);
 	listener_devices_changed(d->listener);
@@ -187,17 +188,36 @@ static void on_events(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct kernel_home *k = io->data;
 	struct heard heard = {.home = k};
-	(void)loop;
 	(void)revents;
-	if (netlink_socket_receive(k->events, on_link_event, &heard) == -ENOBUFS || heard.of_it)
+	int error = netlink_socket_receive(k->events, on_link_event, &heard);
+	if (error && error != -ENOBUFS) {
+		ev_io_stop(loop, io);
+		k->broken = true;
+	} else if (error || heard.of_it) {
 		look_again(k);
+	}
+}
+
+/* True: there is a new socket, and what happened meanwhile was not heard. */
+static bool mend_events(struct kernel_home *k)
+{
+	if (netlink_socket_mend(k->events, k->broken) <= 0)
+		return false;
+	log_warn("vrf", "the socket for events broke or was closed by something: going on with a new one");
+	k->broken = false;
+	ev_io_stop(k->daemon->loop, &k->io);
+	ev_io_set(&k->io, netlink_socket_fd(k->events), EV_READ);
+	ev_io_start(k->daemon->loop, &k->io);
+	return true;
 }
 
 static void on_retry(struct ev_loop *loop, ev_timer *t, int revents)
 {
+	struct kernel_home *k = t->data;
+	(void)loop;
 	(void)revents;
-	ev_timer_stop(loop, t);
-	look_again(t->data);
+	if (mend_events(k) || (k->now.ifindex && !k->daemon->fib))
+		look_again(k);
 }
 
 /* --- life */
@@ -221,6 +241,7 @@ static int watch_vrf(struct daemon *d, const char *name)
 	}
 	ev_io_set(&k->io, netlink_socket_fd(k->events), EV_READ);
 	ev_io_start(d->loop, &k->io);
+	ev_timer_again(d->loop, &k->retry);
 	k->now = look(k);
 	describe(k);
 	if (!k->now.ifindex)

@@ -107,8 +107,10 @@ void objects_writer_hasten(struct objects_writer *w)
 
 void objects_writer_mend(struct objects_writer *w)
 {
-	if (netlink_socket_mend(w->socket, false) > 0)
-		w->fib->objects.doubted = true;
+	if (netlink_socket_mend(w->socket, false) <= 0)
+		return;
+	log_warn("kernel", "the socket for next-hop objects was closed by something: going on with a new one");
+	w->fib->objects.doubted = true; /* what was said to the closed one, nobody heard */
 }
 
 bool objects_writer_is_own(const struct objects_writer *w, uint32_t port)

@@ -62,6 +62,7 @@ def test_a_netlink_socket_is_closed(site, which):
     site.kernel.delete_routes(site.ours()[::2])
     site.peers[0].announce(["30.1.0.0/24"], ("10.0.0.3", None))  # a next hop that nobody asked for yet
     site.agree("a socket was closed at rest", 500 + len(V6) + 2)
+    wait_until(lambda: "10.0.0.3" in site.ns.ip("nexthop"), AGREE_S, "next-hop objects are still made")
     for peer, hop in zip(site.peers, (site.next_hop(0), site.next_hop(1))):
         peer.announce(V4, hop)
         site.shim.close_sockets(which)
