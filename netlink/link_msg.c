@@ -128,6 +128,8 @@ int netlink_link_decode(const struct nlmsghdr *h, struct netlink_link *out, bool
 	const struct nlattr *at[IFLA_IFALIAS + 1];
 	if (!info || (h->nlmsg_type != RTM_NEWLINK && h->nlmsg_type != RTM_DELLINK))
 		return ERR_CORRUPT;
+	if (info->ifi_family != AF_UNSPEC) /* a bridge's words about its port: deleted, it has left the bridge and nothing else */
+		return ERR_UNSUPPORTED;
 	netlink_attrs(h, sizeof *info, at, IFLA_IFALIAS);
 	memset(out, 0, sizeof *out);
 	*deleted = h->nlmsg_type == RTM_DELLINK;

@@ -41,5 +41,5 @@ size_t netlink_link_up(void *buf, size_t cap, uint32_t seq, uint32_t ifindex, co
 /* Puts the device into a bridge, bond or VRF. */
 size_t netlink_link_enslave(void *buf, size_t cap, uint32_t seq, uint32_t ifindex, uint32_t master);
 size_t netlink_link_delete(void *buf, size_t cap, uint32_t seq, uint32_t ifindex);
-/* RTM_NEWLINK or RTM_DELLINK. ERR_CORRUPT or 0. */
+/* RTM_NEWLINK or RTM_DELLINK. 0, ERR_CORRUPT, or ERR_UNSUPPORTED for what is not about the link itself. */
 int netlink_link_decode(const struct nlmsghdr *h, struct netlink_link *out, bool *deleted);

@@ -306,6 +306,23 @@ START_TEST(a_vrf_tells_its_table)
 }
 END_TEST
 
+/* Which the kernel says in RTM_DELLINK, though the link is there. */
+START_TEST(a_port_that_left_its_bridge_is_not_deleted)
+{
+	union buffer m;
+	struct netlink_link l;
+	struct ifinfomsg *info;
+	bool deleted;
+	void *body;
+	struct netlink_builder b = netlink_message_start(&m, sizeof m, RTM_DELLINK, 0, 0, sizeof *info, &body);
+	info = body;
+	info->ifi_family = AF_BRIDGE;
+	info->ifi_index = 5;
+	ck_assert_uint_gt(netlink_message_end(&b), 0);
+	ck_assert_int_eq(netlink_link_decode(&m.h, &l, &deleted), ERR_UNSUPPORTED);
+}
+END_TEST
+
 START_TEST(a_veth_is_one_message)
 {
 	union buffer m;
@@ -552,6 +569,7 @@ int main(void)
 	tcase_add_test(t, a_mapped_ipv6_route_is_not_the_ipv4_default);
 	tcase_add_test(t, requests_carry_their_filters);
 	tcase_add_test(t, a_vrf_tells_its_table);
+	tcase_add_test(t, a_port_that_left_its_bridge_is_not_deleted);
 	tcase_add_test(t, a_veth_is_one_message);
 	tcase_add_test(t, addresses_and_neighbours_go_round);
 	tcase_add_test(t, hostile_bytes_are_only_read);
