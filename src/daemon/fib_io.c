@@ -265,6 +265,8 @@ static int open_kernel(struct fib_writer *w)
 		objects_writer_check(w->objects);
 	if (!error)
 		error = audit_now(w->audit);
+	if (error == -EINTR)
+		error = 0; /* others change routes all the time: what was read is taken over, and it is soon read again */
 	w->adopted = fib_installed(&w->fib);
 	return error;
 }

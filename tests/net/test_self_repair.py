@@ -164,6 +164,12 @@ def test_interrupted_dumps_are_repeated(net):
         shim.interrupt(0)
         wait_until(lambda: kernel(site)["audit"]["error"] is None, 20, "it is tried again", lambda: kernel(site))
         site.agree("dumps were interrupted", ALL)
+        site.node.kill()
+        shim.interrupt(1000)
+        site.start()
+        assert site.node.status()["phase"].startswith("restarting"), "what was read of a former life is kept"
+        shim.interrupt(0)
+        site.agree("dumps were interrupted at the start", ALL)
     finally:
         site.close()
 
