@@ -12,6 +12,7 @@
 #include "src/daemon/external_kernel_io.h"
 #include "src/daemon/external_request.h"
 #include "src/daemon/show_row.h"
+#include "src/daemon/show_why_io.h"
 
 /* --- handing over */
 
@@ -111,10 +112,12 @@ static void put_path(const struct daemon *d, struct json_object *row, const stru
 	put_number(row, "local_pref", attrs->local_pref);
 	put_number(row, "advertised_to", best ? peers_told(d, e) : 0);
 	if (best)
-		put(row, "state", "told");
+		snprintf(text, sizeof text, "told");
+	else if (p->metric == NEXTHOP_METRIC_UNREACHABLE)
+		snprintf(text, sizeof text, "not told: next hop unreachable: %s", path_unreachable_text(d->rib, p));
 	else
-		put(row, "state", p->metric == NEXTHOP_METRIC_UNREACHABLE ? "not told: next hop unreachable"
-									   : "not told: another one to this prefix is");
+		snprintf(text, sizeof text, "not told: another one to this prefix is");
+	put(row, "state", text);
 }
 
 static struct json_object *owner_row(struct show *s, const struct external_owner *o, const struct external_route *r)
@@ -228,9 +231,16 @@ static struct json_object *next_in_rib(struct show *s, struct walk *w)
 	return NULL;
 }
 
+static bool is_known(const struct external *x, const char *name)
+{
+	return external_owner_find(external_owners(x), name) || external_rules_find(x, name, false) || external_rules_find(x, name, true);
+}
+
 struct json_object *show_external(struct show *s)
 {
 	struct walk w = walk_of(s->at);
+	if (s->at == 0 && s->arg_count && !is_known(s->daemon->external, s->args[0]))
+		return fail(s, "underlayc show external lists them all", "no owner and no entry of external: is called %.100s", s->args[0]);
 	struct json_object *row = w.in_rib ? NULL : owners_route(s, w.at);
 	if (row) {
 		w.at++;

@@ -34,7 +34,7 @@ static const char *name_of(const struct rib_path *p, char buf[NAME])
 	return buf;
 }
 
-static const char *why_unreachable(const struct rib *r, const struct rib_path *p)
+const char *path_unreachable_text(const struct rib *r, const struct rib_path *p)
 {
 	const struct nexthop *nh = rib_next_hop(r, p);
 	if (nh && nexthop_metric(nh) == NEXTHOP_METRIC_UNREACHABLE)
@@ -51,7 +51,7 @@ static const char *why_lost(const struct rib *r, struct rib_entry *e, const stru
 	if (winner)
 		snprintf(buf, SENTENCE, "%s: %s (%s)", rule, rib_decision_compared(p, winner, compared), name_of(winner, name));
 	else
-		snprintf(buf, SENTENCE, "%s: %s", rule, why_unreachable(r, p));
+		snprintf(buf, SENTENCE, "%s: %s", rule, path_unreachable_text(r, p));
 	return buf;
 }
 

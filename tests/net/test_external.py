@@ -225,7 +225,9 @@ def test_next_hop_and_rules(wire):
     add(node, ONE, THREE, "owner", "lb")
     switch.wait_route(ONE)
     switch.wait_route(THREE)
-    assert not switch.route(TWO) and "next hop unreachable" in external(node)[TWO, "lb"]["state"]
+    assert not switch.route(TWO)
+    assert external(node)[TWO, "lb"]["state"] == "not told: next hop unreachable: no route leads to it"
+    assert "no owner and no entry of external: is called nobody" in node.client("show", "external", "nobody").stderr
     wire.node.ip("route", "add", "10.9.9.0/24", "via", "10.0.0.2")
     switch.wait_route(TWO)
     assert switch.paths(TWO)[0]["next_hop"] == "10.9.9.9"
