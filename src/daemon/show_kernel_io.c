@@ -15,7 +15,7 @@
 
 enum { TEXT = 512 };
 
-static const char no_kernel[] = "this daemon installs no routes: %s";
+static const char no_kernel[] = "the kernel gets no routes from here: %s";
 static const char no_kernel_hint[] = "kernel.install and kernel.vrf of the configuration say whether it is to, and where";
 
 const char *next_hops_text(const struct nhset *s, char *buf, size_t cap)
@@ -170,8 +170,10 @@ static struct json_object *difference_row(const struct fib_entry *e)
 		put(row, "error", err_text(e->trouble->error));
 		put(row, "words", e->trouble->text);
 	}
-	if (e->on == FIB_WAITING)
-		put_number(row, "next_try_ms", (uint64_t)(e->trouble->retry_at.ms - clock_now().ms));
+	if (e->on == FIB_WAITING) {
+		int64_t ms = e->trouble->retry_at.ms - clock_now().ms;
+		put_number(row, "next_try_ms", ms > 0 ? (uint64_t)ms : 0); /* it may be due, and not have had its turn */
+	}
 	return row;
 }
 
@@ -192,7 +194,7 @@ struct json_object *show_kernel_differences(struct show *s)
 
 /* --- resync kernel */
 
-enum { LOOK_MS = 20, PROGRESS_EVERY = 50, SETTLE_MS = 10000 };
+enum { LOOK_MS = 20, PROGRESS_EVERY = 50, SETTLE_MS = 10000, AHEAD_MAX = 2 /* of the last audit: what audit_demand() promises */ };
 
 /* What was so when it began: the number of the audit, and how much had been repaired. In s->list, since there is no other
  * place; s->at counts the looks. */
@@ -254,6 +256,8 @@ struct json_object *resync_kernel(struct show *s)
 	if (!s->list)
 		begin_resync(s, w);
 	fib_writer_report(w, &report);
+	if (report.audit.number + AHEAD_MAX < (uint64_t)began(s, BEGAN_NUMBER))
+		return fail(s, "ask again", "%s", "the VRF, and with it the table, was made anew meanwhile");
 	const struct fib *f = fib_writer_fib(w);
 	bool read = report.audit.number >= (uint64_t)began(s, BEGAN_NUMBER);
 	bool busy = f->todo_count || f->in_flight;
