@@ -69,10 +69,15 @@ static void soon(struct kernel_watch *w, ev_timer *t, int64_t ms)
 /* Did anything change that routes depend on? */
 static bool link_changed(struct kernel_watch *w, const struct netlink_link *l, bool deleted)
 {
-	uint32_t flags = deleted ? 0 : l->flags & (IFF_UP | IFF_RUNNING | IFF_LOWER_UP);
+	uint32_t flags = l->flags & (IFF_UP | IFF_RUNNING | IFF_LOWER_UP);
 	unsigned i = 0;
 	while (i < w->link_count && w->links[i].ifindex != l->ifindex)
 		i++;
+	if (deleted) { /* makes room for another: containers' links come and go all day */
+		if (i < w->link_count)
+			w->links[i] = w->links[--w->link_count];
+		return true;
+	}
 	if (i < w->link_count && w->links[i].flags == flags && w->links[i].mtu == l->mtu)
 		return false;
 	if (i == LINKS)
