@@ -2,8 +2,7 @@
  * At the start; when something happened that no event describes (audit_plan()); when somebody asks (audit_demand()); and
  * every minute or less often for what no event told. It reads on a socket of its own in slices of a millisecond, so that a
  * long table holds nothing up, and rests in proportion to what it took.
- *
- * Next-hop objects would be read before the routes: a further stage in the table of stages.
+ * Next-hop objects are few and are read in one go, by objects_io.h; an audit begins with the doubt that makes it do so.
  */
 #pragma once
 #include <stdbool.h>
