@@ -88,7 +88,7 @@ def test_dead_switch(any_wire):
     node = any_wire.underlayd().start()
     wait_until(lambda: set(OTHERS) <= set(any_wire.node.our_routes()), 30, "the kernel has the routes")
     switch.kill()
-    wait_until(lambda: any_wire.node.our_routes() == {POD: ["blackhole"]}, 5, "the dead switch's routes are gone")
+    wait_until(lambda: any_wire.node.our_routes() == {POD: ["blackhole"]}, 20, "the dead switch's routes are gone")
     assert node.peer("tor")["state"] != "Established" and node.peer("tor")["last_error"]
     switch.start()
     wait_until(lambda: set(OTHERS) <= set(any_wire.node.our_routes()), 40, "its routes are back")

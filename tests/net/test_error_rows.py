@@ -182,7 +182,7 @@ def check_fault(net, row, fault):
     assert expect.attribute in (None, fault.get("attribute")), fault
     assert expect.data in (None, fault["bytes"]), fault
     line = re.escape(f"peer {row.peer}: ") + ".*" + re.escape(fault["name"]) + ".*" + re.escape(fault["bytes"])
-    net.daemon.wait_log(line, 5)
+    net.daemon.wait_log(line, 20)
 
 
 def check_new_version(net, row, peer, prefix, path):
@@ -211,7 +211,7 @@ def check_row(net, peer, row, number):
     if faulty:
         check_fault(net, row, after["last_fault"])
     if row.log:
-        net.daemon.wait_log(f"peer {peer.name}: .*{row.log}", 5)
+        net.daemon.wait_log(f"peer {peer.name}: .*{row.log}", 20)
     own = f"{prefix6}/48" if is_ipv6(row) else f"{prefix}/24"
     path = net.control.path(row.learned or own)
     if reaction in ("routes treated as withdrawn", "silently withdrawn"):
@@ -258,7 +258,7 @@ def check_reset(net, peer, row, number):
     fault = gone(net, peer)["last_fault"]
     check_fault(net, row, fault)
     assert fault["bytes"] == got[2].hex()
-    wait_until(lambda: not net.control.ask("show-routes", prefix + "/24"), 5, "its routes are gone")
+    wait_until(lambda: not net.control.ask("show-routes", prefix + "/24"), 20, "its routes are gone")
 
 
 def test_rows_that_end_the_session(net, scene):
@@ -363,7 +363,7 @@ def test_a_route_that_fits_no_message_is_withdrawn(net, scene):
     row.attrs = f"O P N d0c8 {room:04x} " + "ab" * room
     peer.speaker.send(row.body(peer.asn, prefix, prefix6))
     wait_until(lambda: prefix + "/24" not in net.observer.told, 10, "it is withdrawn", lambda: net.observer.told)
-    net.daemon.wait_log("too long for a message", 5)
+    net.daemon.wait_log("too long for a message", 20)
 
 
 # --- the log, and the list

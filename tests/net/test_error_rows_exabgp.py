@@ -64,7 +64,7 @@ def test_rows_from_exabgp(net):
     peer = control.peer("keeps")
     assert peer["state"] == "Established" and peer["established_count"] == 1
     for _, code, flags, value, end in faulty:
-        daemon.wait_log(f"peer keeps: .*({end}).*bytes {flags:02x}{code:02x}{len(value) // 2:02x}{value}", 5)
+        daemon.wait_log(f"peer keeps: .*({end}).*bytes {flags:02x}{code:02x}{len(value) // 2:02x}{value}", 20)
     wait_until(lambda: control.peer("ends").get("last_fault"), 10, "the other one is reset", lambda: control.peer("ends"))
     fault = control.peer("ends")["last_fault"]
     assert (fault["code"], fault["subcode"], fault["attribute"], fault["bytes"]) == (3, 2, 0xc9, "40c90100"), fault

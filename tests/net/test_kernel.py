@@ -34,7 +34,7 @@ def test_two_next_hops_and_the_death_of_one(net):
     assert sorted(r["mark"] for r in node.routes(OTHER)) == ["*", "+"]
     watch = net.monitor(ns)
     bird.kill()
-    wait_until(lambda: ns.our_routes() == second, 5, "one next hop is left", ns.our_routes)
+    wait_until(lambda: ns.our_routes() == second, 20, "one next hop is left", ns.our_routes)
     deleted = watch.changes("Deleted", OTHER)
     assert not deleted, f"the route was deleted on the way instead of replaced: {deleted}"
     bird.start()

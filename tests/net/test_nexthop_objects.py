@@ -81,11 +81,11 @@ def test_what_others_take_away_comes_back(net):
     member = next(id for id in objects(ns) if id != group)
     watch = net.monitor(ns)
     ns.ip("nexthop", "delete", "id", member)
-    wait_until(lambda: gateways(ns) == {p: BOTH for p in MORE}, 5, "the group is whole again", ns.our_routes)
+    wait_until(lambda: gateways(ns) == {p: BOTH for p in MORE}, 20, "the group is whole again", ns.our_routes)
     assert set(ids(ns).values()) == {group} and not watch.changes("Deleted", "10.244.")
     ns.ip("nexthop", "add", "id", 7, "via", "10.0.0.2", "dev", "eth0")
     ns.ip("nexthop", "flush", "proto", "171")
-    wait_until(lambda: gateways(ns) == {p: BOTH for p in MORE}, 5, "all are back", ns.our_routes)
+    wait_until(lambda: gateways(ns) == {p: BOTH for p in MORE}, 20, "all are back", ns.our_routes)
     assert len(objects(ns)) == 3
     assert "id 7 " in ns.ip("nexthop")
 

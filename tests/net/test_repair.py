@@ -22,9 +22,9 @@ def test_routes_taken_away_come_back(wire):
     # not with `ip route flush`: it sends back what it has read, next hops beside the object, which the kernel refuses
     for prefix in EXPECTED:
         wire.node.ip("route", "delete", prefix, "metric", "32")
-    wait_until(lambda: wire.node.our_routes() == EXPECTED, 5, "all are back", wire.node.our_routes)
+    wait_until(lambda: wire.node.our_routes() == EXPECTED, 20, "all are back", wire.node.our_routes)
     wire.node.ip("route", "delete", OTHERS[0], "metric", "32")
-    wait_until(lambda: wire.node.our_routes() == EXPECTED, 5, "it is back", wire.node.our_routes)
+    wait_until(lambda: wire.node.our_routes() == EXPECTED, 20, "it is back", wire.node.our_routes)
     assert node.log().count("repairing") == 1  # one burst, told once
     kernel = node.ask("show", "kernel")[0]
     assert kernel["repaired"]["taken"] == 4 and kernel["wanted"] == kernel["installed"] == 3, kernel
@@ -35,7 +35,7 @@ def test_routes_taken_away_come_back(wire):
 def test_a_route_bent_by_others_is_straightened(wire):
     _, node = running(wire)
     wire.node.ip("route", "replace", "blackhole", OTHERS[0], "proto", "171", "metric", "32")
-    wait_until(lambda: wire.node.our_routes() == EXPECTED, 5, "it leads to the switch again", wire.node.our_routes)
+    wait_until(lambda: wire.node.our_routes() == EXPECTED, 20, "it leads to the switch again", wire.node.our_routes)
     # under another's name it is another's: reported, not overwritten
     wire.node.ip("route", "replace", "blackhole", OTHERS[0], "proto", "static", "metric", "32")
     wait_until(lambda: "File exists" in node.routes(OTHERS[0])[0]["kernel"], 10, "the conflict is shown", node.routes)
@@ -56,9 +56,9 @@ def test_others_routes_cost_nothing(wire):
 def test_carrier_loss_ends_the_session_at_once(wire):
     switch, node = running(wire)
     wire.tor.ip("link", "set", "eth0", "down")
-    wait_until(lambda: node.peer("tor")["state"] != "Established", 5, "the session is gone long before its hold time of 90 s")
+    wait_until(lambda: node.peer("tor")["state"] != "Established", 20, "the session is gone long before its hold time of 90 s")
     assert "the link eth0 went down" in node.peer("tor")["last_error"]
-    wait_until(lambda: wire.node.our_routes() == {POD: ["blackhole"]}, 5, "and its routes", wire.node.our_routes)
+    wait_until(lambda: wire.node.our_routes() == {POD: ["blackhole"]}, 20, "and its routes", wire.node.our_routes)
     switch.kill()  # it would hold on to the old session for its own hold time
     wire.tor.ip("link", "set", "eth0", "up")
     switch.start()
@@ -87,13 +87,13 @@ def test_a_pods_route_comes_back(wire):
     assert there() and node.ask("show", "pods")[0]["state"] == "up"
     assert node.routes("for", address.split("/")[0])[0]["next_hop"] == link
     wire.node.ip("route", "delete", address)
-    wait_until(there, 5, "the deleted route is back")
+    wait_until(there, 20, "the deleted route is back")
     wire.node.ip("link", "set", link, "down")
-    wait_until(lambda: node.ask("show", "pods")[0]["state"] == "link down", 5, "show pods tells")
+    wait_until(lambda: node.ask("show", "pods")[0]["state"] == "link down", 20, "show pods tells")
     assert not there()
     wire.node.ip("link", "set", link, "up")
-    wait_until(there, 5, "the route is back with the link")
-    wait_until(lambda: node.ask("show", "pods")[0]["state"] == "up", 5, "show pods tells")
+    wait_until(there, 20, "the route is back with the link")
+    wait_until(lambda: node.ask("show", "pods")[0]["state"] == "up", 20, "show pods tells")
     cni(wire, node, "DEL", pod)
     holds_for(lambda: not there(), 1, "a removed pod's route stays away")
     assert node.ask("show", "pods") == []

@@ -44,9 +44,8 @@ def test_a_flush_is_repaired_from_its_events(site):
     assert found["wanted"] == found["installed"] == ALL and found["failed"] == found["foreign"] == found["queued"] == 0
     assert found["audit"]["number"] <= audits + 1, "the table was read for what the events had told"
     assert differences(site) == {}
-    log = site.node.log()
-    wait_until(lambda: "were taken away within" in site.node.log(), 10, "the end of the burst is told")
-    told = [line for line in log.splitlines() if "taken away" in line]
+    wait_until(lambda: "were taken away within" in site.node.log(), 20, "the end of the burst is told")
+    told = [line for line in site.node.log().splitlines() if "taken away" in line]
     assert 1 <= len(told) <= 3 and f"by python3 (process {os.getpid()})" in told[0], told  # once a burst, not once a route
 
 
@@ -70,7 +69,7 @@ def test_a_foreign_route_in_our_place(site, family, prefix, via):
     """It takes our place, changes its owner, and goes: reported each time, never touched, and ours is back at once."""
     where = (prefix, "via", via, "metric", METRIC)
     site.ns.ip(family, "route", "replace", *where, "proto", "static")
-    wait_until(lambda: "static (4)" in differences(site).get(prefix, {}).get("state", ""), 10, "its owner is named",
+    wait_until(lambda: "static (4)" in differences(site).get(prefix, {}).get("state", ""), 20, "its owner is named",
                lambda: differences(site))
     row = differences(site)[prefix]
     assert row["owner"] == 4 and row["error"] == "File exists" and row["have"] == "nothing" and via in row["want"]
@@ -111,7 +110,7 @@ def test_a_program_that_takes_a_route_away_again_and_again(site):
     wait_until(takes_it, 30, "the fight is seen", lambda: kernel(site))
     state = differences(site)[V4[7]]["state"]
     assert "others took it away" in state and differences(site)[V4[7]]["next_try_ms"] <= 4000, state
-    wait_until(lambda: f"{V4[7]} was taken away" in site.node.log(), 5, "the log tells", site.node.log)
+    wait_until(lambda: f"{V4[7]} was taken away" in site.node.log(), 20, "the log tells", site.node.log)
     assert site.node.ask("resync", "kernel")[0]["pending"] == 0
     site.agree("the fight is over", ALL)
     assert len(site.ours()) == ALL
@@ -129,7 +128,7 @@ def test_resync(site):
     finally:
         os.kill(site.node.pid, signal.SIGCONT)
     site.node.ask("resync", "kernel")
-    wait_until(lambda: kernel(site)["repaired"]["taken"] == 1, 10, "it is repaired once", lambda: kernel(site))
+    wait_until(lambda: kernel(site)["repaired"]["taken"] == 1, 20, "it is repaired once", lambda: kernel(site))
     site.agree("the end", ALL)
 
 
@@ -160,7 +159,7 @@ def test_interrupted_dumps_are_repeated(net):
         done = site.node.client("resync", "kernel")
         assert done.returncode == 1 and "cannot be read" in done.stderr, done
         site.kernel.delete_routes(site.ours())
-        wait_until(lambda: "failed" in kernel(site)["last_audit"], 10, "the failure is shown", lambda: kernel(site))
+        wait_until(lambda: "failed" in kernel(site)["last_audit"], 20, "the failure is shown", lambda: kernel(site))
         shim.interrupt(0)
         wait_until(lambda: kernel(site)["audit"]["error"] is None, 20, "it is tried again", lambda: kernel(site))
         site.agree("dumps were interrupted", ALL)
