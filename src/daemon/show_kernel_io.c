@@ -18,6 +18,11 @@ enum { TEXT = 512 };
 static const char no_kernel[] = "the kernel gets no routes from here: %s";
 static const char no_kernel_hint[] = "kernel.install and kernel.vrf of the configuration say whether it is to, and where";
 
+struct json_object *fail_without_kernel(struct show *s)
+{
+	return fail(s, no_kernel_hint, no_kernel, kernel_home_missing(s->daemon));
+}
+
 const char *next_hops_text(const struct nhset *s, char *buf, size_t cap)
 {
 	char gateway[HOP_TEXT_MAX];
@@ -125,7 +130,7 @@ struct json_object *show_kernel(struct show *s)
 	struct fib_report report;
 	char text[NETLINK_PROTOCOL_TEXT_MAX];
 	if (!s->daemon->fib)
-		return fail(s, no_kernel_hint, no_kernel, kernel_home_missing(s->daemon));
+		return fail_without_kernel(s);
 	if (s->at++)
 		return NULL;
 	const struct fib *f = fib_writer_fib(s->daemon->fib);
@@ -181,7 +186,7 @@ struct json_object *show_kernel_differences(struct show *s)
 {
 	enum { LOOKS_A_TURN = 20000 };
 	if (!s->daemon->fib)
-		return fail(s, no_kernel_hint, no_kernel, kernel_home_missing(s->daemon));
+		return fail_without_kernel(s);
 	if (s->at == UINT64_MAX)
 		return NULL;
 	const struct fib_entry *e = fib_next_difference(fib_writer_fib(s->daemon->fib), &s->at, LOOKS_A_TURN);
@@ -250,7 +255,7 @@ struct json_object *resync_kernel(struct show *s)
 	struct fib_writer *w = s->daemon->fib;
 	struct fib_report report;
 	if (!w)
-		return fail(s, no_kernel_hint, no_kernel, kernel_home_missing(s->daemon));
+		return fail_without_kernel(s);
 	if (s->at == UINT64_MAX)
 		return NULL;
 	if (!s->list)

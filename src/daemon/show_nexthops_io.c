@@ -69,7 +69,7 @@ struct json_object *show_nexthops(struct show *s)
 {
 	const struct daemon *d = s->daemon;
 	if (!d->fib)
-		return fail(s, "kernel.install is false", "%s", "this daemon installs no routes");
+		return fail_without_kernel(s);
 	if (fib_writer_no_objects(d->fib))
 		return fail(s, "routes say their next hops themselves", "there are no next-hop objects: %s", fib_writer_no_objects(d->fib));
 	if (!s->list)

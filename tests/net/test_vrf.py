@@ -29,7 +29,8 @@ def test_a_vrf_that_is_missing(net):
     missing = WAITS + "there is no such device"
     status = node.status()
     assert status["vrf"] == status["kernel"] == missing and missing in status["warnings"]
-    assert missing in node.client("show", "kernel").stderr
+    for command in ("show", "kernel"), ("show", "kernel", "differences"), ("show", "nexthops"), ("resync", "kernel"):
+        assert missing in node.client(*command).stderr, command
     assert "there is no device red" in node.peer("tor")["info"]
     answer = status_of_plugin(ns, node)
     assert answer["code"] == 50 and "the VRF red" in answer["msg"], answer
