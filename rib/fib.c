@@ -218,6 +218,14 @@ static struct fib_entry *find_or_make(struct fib *f, const struct prefix *p)
 	return e;
 }
 
+/* While a dump is read it stays, so that what the dump has of it, which is older, is not taken for true. */
+static void forget(struct fib *f, struct fib_entry *e)
+{
+	e->touched = f->round;
+	if (!f->reading)
+		free_entry(f, e);
+}
+
 /* Puts the entry where it belongs: to do, at rest, or gone. */
 static void place(struct fib *f, struct fib_entry *e, struct list *queue)
 {
@@ -232,7 +240,7 @@ static void place(struct fib *f, struct fib_entry *e, struct list *queue)
 	drop_trouble(f, e);
 	e->harm = FIB_UNHARMED;
 	if (!e->want)
-		free_entry(f, e);
+		forget(f, e);
 }
 
 static void settle(struct fib *f, struct fib_entry *e)
@@ -266,6 +274,8 @@ void fib_want(struct fib *f, const struct prefix *p, struct nhset *want)
 			settle(f, e); /* a group may have lost what is wanted again */
 		return;
 	}
+	if (f->reading && !e->want && !e->have)
+		e->touched = f->round;
 	e->lost |= loses_next_hop(e->want, want);
 	set_want(f, e, want);
 	drop_trouble(f, e);
@@ -608,6 +618,7 @@ void fib_compare_begin(struct fib *f, struct tick now)
 	f->round = f->round == UINT16_MAX ? 1 : (uint16_t)(f->round + 1);
 	f->round_at = now;
 	f->judge_at = 0;
+	f->reading = true;
 	f->unclear = false;
 	memset(&f->findings, 0, sizeof f->findings);
 }
@@ -678,8 +689,17 @@ static bool worth_a_try(const struct fib *f, const struct fib_entry *e)
 	return e->on == FIB_NO_QUEUE && (!e->want || !fib_entry_right(f, e));
 }
 
+static bool is_forgotten(const struct fib_entry *e)
+{
+	return !e->want && !e->have && !e->in_flight && e->on == FIB_NO_QUEUE;
+}
+
 static void judge(struct fib *f, struct fib_entry *e)
 {
+	if (is_forgotten(e)) {
+		free_entry(f, e);
+		return;
+	}
 	if (!judged_by(f, e))
 		return;
 	if (e->have && (e->have->gone || e->seen != f->round)) {
@@ -709,6 +729,7 @@ static bool judge_some(struct fib *f, unsigned budget)
 
 bool fib_compare_judge(struct fib *f, unsigned budget)
 {
+	f->reading = false;
 	bool over = judge_some(f, budget);
 	fib_mend(f); /* what a comparison finds is no burst */
 	return over;

@@ -74,6 +74,7 @@ struct fib {
 	struct objects objects;
 	struct route_mark mark;
 	bool held;
+	bool reading;  /* a comparison has begun, and all that the dump tells may be older than what we know */
 	bool unclear;  /* only a comparison can tell what the kernel has of some entry; whoever plans one resets it */
 	uint16_t round;
 	struct tick round_at, forgiven_at; /* fights before it are forgotten */

@@ -290,6 +290,30 @@ START_TEST(what_changed_meanwhile_is_not_judged)
 }
 END_TEST
 
+/* It was deleted, and perhaps wanted again, after the kernel had told of it. */
+START_TEST(a_dump_older_than_what_went)
+{
+	struct prefix p = prefix_of(0), q = prefix_of(1);
+	install(2);
+	fib_compare_begin(&fib, now);
+	fib_want(&fib, &p, NULL);
+	expect(0, FIB_DELETE, 0);
+	fib_want(&fib, &q, NULL);
+	expect(1, FIB_DELETE, 0);
+	fib_want(&fib, &q, a);
+	found(0, a, 171);
+	found(1, a, 171);
+	expect(1, FIB_ADD, 0); /* and not taken for there */
+	expect_nothing();
+	judge();
+	ck_assert_uint_eq(fib_differ(&fib.findings), 0);
+	ck_assert_ptr_null(entry(0));
+	found(2, a, 171); /* the next one knows strays again */
+	expect(2, FIB_DELETE, 0);
+	ck_assert_ptr_null(entry(2));
+}
+END_TEST
+
 /* The table grows between two slices: nobody is left out, and nobody counted twice. */
 START_TEST(judging_outlives_a_growing_table)
 {
@@ -444,6 +468,7 @@ int main(void)
 	tcase_add_test(t, comparison_finds_out_who_is_in_our_place);
 	tcase_add_test(t, ours_is_found_again);
 	tcase_add_test(t, what_changed_meanwhile_is_not_judged);
+	tcase_add_test(t, a_dump_older_than_what_went);
 	tcase_add_test(t, judging_outlives_a_growing_table);
 	tcase_add_test(t, a_fight_slows_down_and_ends);
 	tcase_add_test(t, an_operator_is_served_at_once);
