@@ -22,6 +22,13 @@ enum control_line control_input_next(struct control_input *in, char line[CONTROL
 	return first ? CONTROL_LINE_TOO_LONG : CONTROL_NO_LINE;
 }
 
+/* The words of a string; NULL: it is none, or there is a NUL in it, which would end it early. */
+static const char *plain(struct json_object *o)
+{
+	const char *text = json_object_is_type(o, json_type_string) ? json_object_get_string(o) : NULL;
+	return text && strlen(text) == (size_t)json_object_get_string_len(o) ? text : NULL;
+}
+
 static bool take_args(struct json_object *args, struct control_request *out)
 {
 	size_t n = args ? json_object_array_length(args) : 0;
@@ -29,9 +36,9 @@ static bool take_args(struct json_object *args, struct control_request *out)
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		struct json_object *word = json_object_array_get_idx(args, i);
-		if (!json_object_is_type(word, json_type_string))
+		out->args[i] = plain(word);
+		if (!out->args[i])
 			return false;
-		out->args[i] = json_object_get_string(word);
 	}
 	out->arg_count = (unsigned)n;
 	return true;

@@ -44,6 +44,7 @@ def request(command, *args):
     b"{\"command\": \"show-routes\", \"args\": [null, {}]}\n", b"{\"command\": \"show-peers\", \"args\": \"x\"}\n",
     b"{\"command\": \"show-peers\", \"args\": [\"a\", \"b\", \"c\"]}\n", b"{\"command\": \"format-disk\"}\n", b"\xff\xfe\x00\n",
     b"{\"command\": \"show-routes\", \"args\": [\"10.0.0.0/99\"]}\n", b"{\"command\": \"show-routes\", \"args\": [\"for\", \"here\"]}\n",
+    b"{\"command\": \"route-add\", \"args\": [\"192.0.2.1/32\", \"owner\", \"a\\u0000b\"]}\n",
     b"[" * 3000 + b"\n", b"x" * 10000 + b"\n", b"{\"command\": \"show-peers\", \"args\": [" + b"\"\"," * 900 + b"\"\"]}\n"], ids=lambda line: line[:40].decode("latin1"))
 def test_bad_request(node, line):
     s = dial(node)
