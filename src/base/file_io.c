@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int write_all(int fd, const char *text)
@@ -58,4 +59,18 @@ int file_replace(const char *path, const char *text)
 	else
 		sync_directory(path);
 	return error;
+}
+
+int file_make_dirs(const char *path)
+{
+	char part[PATH_MAX];
+	if (snprintf(part, sizeof part, "%s", path) >= (int)sizeof part)
+		return -ENAMETOOLONG;
+	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(part, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		*slash = '/';
+	}
+	return mkdir(part, 0755) < 0 && errno != EEXIST ? -errno : 0;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/base/clock_io.h"
+#include "src/base/file_io.h"
 #include "src/base/log_io.h"
 #include "src/daemon/control_io.h"
 #include "src/daemon/dynamic_io.h"
@@ -240,26 +241,13 @@ static void on_second(struct ev_loop *loop, ev_timer *w, int revents)
 
 /* --- life */
 
-static int make_dir(const char *path)
-{
-	if (mkdir(path, 0755) == 0 || errno == EEXIST)
-		return 0;
-	log_error("daemon", "%s: %s", path, strerror(errno));
-	return -1;
-}
-
-/* Makes the directory's parents as well: /run is empty after a boot. */
+/* /run is empty after a boot. */
 static int make_dirs(const char *path)
 {
-	char part[512];
-	snprintf(part, sizeof part, "%s", path);
-	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (make_dir(part))
-			return -1;
-		*slash = '/';
-	}
-	return make_dir(part);
+	int error = file_make_dirs(path);
+	if (error)
+		log_error("daemon", "%s: %s", path, strerror(-error));
+	return error;
 }
 
 /* One daemon a run directory. The lock goes with the process, however it ends. */

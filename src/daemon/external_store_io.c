@@ -30,9 +30,8 @@ int external_store_write(const char *dir, const char *name, const char *text)
 		return error;
 	if (!text)
 		return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
-	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
-		return -errno;
-	return file_replace(path, text);
+	error = file_make_dirs(dir); /* whoever cleans up may have taken it */
+	return error ? error : file_replace(path, text);
 }
 
 /* NULL with errno. */

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -141,6 +142,10 @@ def test_damaged_and_full(wire):
     assert "cannot be written" in refused(node, "add", THREE, "owner", "lb")
     assert "cannot be written" in refused(node, "add", ONE, "owner", "whole")
     assert set(external(node)) == {(TWO, "whole")} and not switch.route(THREE)
+    shutil.rmtree(node.state_dir)  # by a program that cleans up
+    add(node, THREE, "owner", "lb")
+    switch.wait_route(THREE)
+    assert (store / "lb.routes").exists()
 
 
 def test_a_full_disk(wire):
