@@ -2,6 +2,7 @@
 import pytest
 
 import harness
+from fault_site import Site
 from plumbing import (NEEDED, net, pytest_configure, pytest_report_header, pytest_runtest_makereport,  # noqa: F401
                       pytest_sessionstart, skip_without)
 from switches import KINDS, Neighbor
@@ -51,6 +52,14 @@ def wire(net):
 def any_wire(net, request):
     """The same test with each switch software."""
     return Wire(net, request.param)
+
+
+@pytest.fixture
+def site(net):
+    """Two uplinks with a steady peer behind each, where things are broken."""
+    site = Site(net)
+    yield site
+    site.close()
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ import pytest
 
 from conftest import Wire
 from harness import Listener, Process, wait_until
-from speaker import (KEEPALIVE, MARKER, NOTIFICATION, OPEN, UPDATE, Speaker, attribute, message, open_message,
-                     prefix_bytes, update)
+from speaker import (KEEPALIVE, MARKER, NOTIFICATION, OPEN, UPDATE, Speaker, attribute, message, open_message, update)
 
 POD = "10.244.1.0/24"
 OTHER = "10.244.2.0/24"

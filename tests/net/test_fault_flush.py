@@ -3,20 +3,11 @@ import os
 import random
 import signal
 
-import pytest
-
-from fault_site import POD, Site, number_of, prefixes4, prefixes6
+from fault_site import number_of, prefixes4, prefixes6
 from harness import wait_until
 
 V4, V6 = prefixes4(number_of("FAULT_ROUTES", 4000)), prefixes6(500)
 ALL = len(V4) + len(V6) + 1  # and the pod CIDR
-
-
-@pytest.fixture
-def site(net):
-    site = Site(net)
-    yield site
-    site.close()
 
 
 def flush_ours(site):

@@ -1,20 +1,11 @@
 """What belongs to others stands in the way, or others take away what they think is theirs."""
-import pytest
-
-from fault_site import AGREE_S, POD, Site, number_of, prefixes4, prefixes6
+from fault_site import AGREE_S, POD, number_of, prefixes4, prefixes6
 from harness import METRIC, holds_for, wait_until
 from rtnetlink import DELNEXTHOP, NHA_ID, u32
 
 V4, V6 = prefixes4(number_of("FAULT_ROUTES", 2000)), prefixes6(200)
 ALL = len(V4) + len(V6) + 1
 STATIC, BOOT, KERNEL, OURS = 4, 3, 2, 171
-
-
-@pytest.fixture
-def site(net):
-    site = Site(net)
-    yield site
-    site.close()
 
 
 def test_others_routes_at_our_place(site):

@@ -1,21 +1,12 @@
 """kill -9 at any moment of a fault, and a new start: what the old life left in the kernel is put right."""
 import random
 
-import pytest
-
-from fault_site import Site, number_of, prefixes4, prefixes6
+from fault_site import number_of, prefixes4, prefixes6
 from harness import wait_until
 from test_fault_foreign import clean
 
 V4, V6 = prefixes4(number_of("FAULT_ROUTES", 3000)), prefixes6(300)
 ALL = len(V4) + len(V6) + 1
-
-
-@pytest.fixture
-def site(net):
-    site = Site(net)
-    yield site
-    site.close()
 
 
 def faults(site, dice):

@@ -1,19 +1,10 @@
 """Links and addresses go and come under the routes: deleted and made anew, emptied, taken over, flapping."""
-import pytest
-
 from fault_site import AGREE_S, POD, Site, number_of, prefixes4, prefixes6
 from harness import wait_until
 from rtnetlink import Kernel
 
 V4, V6 = prefixes4(300), prefixes6(50)
 ALL = len(V4) + len(V6) + 1
-
-
-@pytest.fixture
-def site(net):
-    site = Site(net)
-    yield site
-    site.close()
 
 
 def gateways(site):

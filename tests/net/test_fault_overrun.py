@@ -1,24 +1,16 @@
 """More events than the socket's buffer holds: what was missed is read anew."""
 import os
-import pathlib
 import signal
 
 import pytest
 
-from fault_site import POD, Site, number_of, prefixes4, prefixes6
+from fault_site import POD, number_of, prefixes4, prefixes6
 from harness import METRIC, wait_until
 from rtnetlink import CREATE, DELROUTE, NEWROUTE, route_body
 
 V4, V6 = prefixes4(number_of("FAULT_ROUTES", 2000)), prefixes6(200)
 ALL = len(V4) + len(V6) + 1
 UNRELATED = 20000
-
-
-@pytest.fixture
-def site(net):
-    site = Site(net)
-    yield site
-    site.close()
 
 
 def drops(site):
