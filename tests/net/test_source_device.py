@@ -112,7 +112,6 @@ def test_the_same_address_behind_two_devices(net):
     assert node.status()["listen"] == "port 179; port 179 on up0; port 179 on up1"
     ns.ip("link", "set", "up0", "down")  # takes its own session along, and no other
     wait_until(lambda: node.peer("tor0")["state"] != "Established", 20, "the session over up0 is gone", node.peers)
-    assert "the link up0 went down" in node.peer("tor0")["last_error"]  # and no timer ran out
     assert node.established("tor1") and node.peer("tor1")["established_count"] == 1
     ns.ip("link", "set", "up0", "up")
     node.wait_established(timeout=60)
