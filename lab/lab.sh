@@ -42,6 +42,7 @@ lab_up() {
 	show_plain_packets
 	break_switch
 	break_link
+	break_kernel
 	break_daemon
 	say "Everybody pings everybody, once more"
 	ping_everyone
@@ -78,6 +79,9 @@ lab_explore() {
 		    underlayc show peers               sessions; with a name, everything about one
 		    underlayc show routes              what is known, what is used, what the kernel acknowledged
 		    underlayc show pods                who has which address
+		    underlayc show kernel              does the kernel have what it should, and what was repaired
+		    underlayc show nexthops            the next-hop objects that the routes share
+		    underlayc show host                what this host's settings lack
 		    ip route show proto 171            the kernel's side of it
 		    cat \$LAB/underlay.yaml             its configuration; \$LAB/underlayd.log is its log
 		./setup lab shell n1 underlayc show peers      one command, without a shell
@@ -97,6 +101,7 @@ lab_summary() {
 		On the wire these are plain IP packets from pod address to pod address, neither encapsulated nor translated.
 		With the BGP process of a switch killed its routes were gone after $gone_ms ms, $switch_lost of $switch_sent packets between dual-homed nodes were lost, and with the process back so are the routes.
 		With the link to that switch down its routes were gone after $link_ms ms (the hold time is $hold_time s), $link_lost of $link_sent packets were lost, and the traffic went on over the other switch.
+		With a route of ours deleted from the kernel it was back after $repair_ms ms, $repair_lost of $repair_sent packets were lost.
 		With underlayd killed and started again no packet of $daemon_sent was lost, no route changed, and every pod is known.
 	END
 }
@@ -108,27 +113,33 @@ lab_names() { # of what is up, one a line
 	done
 }
 
-# The programs that can be used at NAME, each told where its own socket is; exported, so that they also work in
-# a shell that is not interactive:  echo 'underlayc show peers' | ./setup lab shell n1
+# offer NAME COMMAND...: a program NAME that is COMMAND with what follows. No function of the shell: this one also works
+# behind watch, timeout or sh -c.
+offer() {
+	local file=$LAB/bin/$1
+	shift
+	printf '#!/bin/bash\nexec%s "$@"\n' "$(printf ' %q' "$@")" >"$file.new"
+	chmod 755 "$file.new"
+	mv "$file.new" "$file" # at once: another shell may be using it
+}
+
+# The programs that can be used at NAME, each told where its own socket is.
 offer_programs() { # NAME
-	underlayc() { command underlayc -s "$UNDERLAY_SOCKET" "$@"; }
-	birdc() { command birdc -s "$LAB/bird.ctl" "$@"; }
-	vtysh() { command vtysh --vty_socket "$LAB" "$@"; }
-	not_an_underlay_node() {
-		echo "$LAB_NAME is a switch and runs no underlayd; it has: $LAB_CLIENT" >&2
-		return 1
-	}
+	local client=
+	mkdir -p "$LAB/bin"
 	case $(row_of switch "$1" | awk '{ print $2 }') in
-	bird) export LAB_CLIENT="birdc show protocols" ;;
-	frr) export LAB_CLIENT="vtysh -c 'show bgp summary'" ;;
-	*)
-		export UNDERLAY_SOCKET=$LAB/control PATH="$top:$PATH"
-		export -f underlayc
-		return
+	bird)
+		client="birdc show protocols"
+		offer birdc "$(command -v birdc)" -s "$LAB/bird.ctl"
 		;;
+	frr)
+		client="vtysh -c 'show bgp summary'"
+		offer vtysh "$(command -v vtysh)" --vty_socket "$LAB"
+		;;
+	*) offer underlayc "$top/underlayc" -s "$LAB/control" ;;
 	esac
-	underlayc() { not_an_underlay_node; }
-	export -f underlayc not_an_underlay_node birdc vtysh
+	[ -z "$client" ] || offer underlayc bash -c 'echo "$0" >&2; exit 1' "$1 is a switch and runs no underlayd; it has: $client"
+	export PATH="$LAB/bin:$top:$PATH"
 }
 
 lab_shell() { # [NAME [COMMAND...]]

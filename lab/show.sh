@@ -264,6 +264,32 @@ break_link() {
 	note "the routes were gone $link_ms ms after the link; $link_lost of $link_sent packets were lost on the whole"
 }
 
+repaired() { [ "$(underlayc_of n1 -j show kernel | jq '.repaired.taken')" -ge "$1" ]; } # COUNT
+all_routes_again() { both_ways_again && ribs_agree n1 && blackhole_covers n1 10.244.1.0/24; }
+
+# What a careless hand or a network manager does to the kernel of a node.
+break_kernel() {
+	say "Somebody takes routes away from n1's kernel, under a ping from n1-p1 to n2-p1 every 20 ms"
+	show "underlayc show nexthops" underlayc_of n1 show nexthops || true # an old kernel has none, and it says so
+	start_ping n1-p1 n2-p1
+	note "# ip route delete 10.244.2.0/24"
+	ip -n "${lab_prefix}n1" route delete 10.244.2.0/24
+	until_true "the route is back" 10 routed_ways n1 10.244.2.0/24 2
+	repair_ms=$took_ms
+	note "# ip nexthop flush proto 171                   (the kernel drops the routes that lead to them)"
+	ip -n "${lab_prefix}n1" nexthop flush proto 171 >/dev/null 2>&1 || true # "No such file": a group goes with its last member
+	until_true "all routes are back" 10 all_routes_again
+	until_true "the daemon has counted what was taken" 10 repaired 1
+	until_replies 50
+	stop_ping
+	repair_sent=$ping_sent repair_lost=$ping_lost
+	show "underlayc show nexthops" underlayc_of n1 show nexthops || true
+	show "underlayc show kernel" underlayc_of n1 show kernel
+	show "grep kernel: underlayd.log" grep kernel: "$lab_run/n1/underlayd.log"
+	claim "n1's kernel has all that it should have" [ "$(underlayc_of n1 -j show kernel differences | jq -s 'flatten | length')" = 0 ]
+	note "$repair_lost of $repair_sent packets were lost (what came meanwhile went by n1's default route)"
+}
+
 daemon_gone() { ! underlayc_of "$1" show status; }
 pods_known() { # NODE FILE
 	underlayc_of "$1" -j show pods | jq -S -s 'flatten | map({address, container, interface}) | sort' >"$2"
