@@ -135,9 +135,11 @@ static void judge_forwarding(const struct judge *j, const struct check *c, const
 static void judge_link_forwarding(const struct judge *j, const struct check *c, const struct host_link *l, long value,
 				  struct host_row *row)
 {
-	if (!value && read_or(j, "net/ipv4/ip_forward", 0)) /* else the row above says it */
+	if (!value && read_or(j, "net/ipv4/ip_forward", 0))
 		say(row, HOST_WRONG, "what comes in over %s is not forwarded, so pods are not reached over it: sysctl -w %s=1",
 		    l->name, row->setting);
+	else if (!value) /* the row above says what to do */
+		say(row, HOST_FINE, "becomes 1 with net.ipv4.ip_forward");
 	(void)c;
 }
 
