@@ -22,16 +22,16 @@ def measure(kind, build, prefixes, event):
 
 
 def show(kind, prefixes, event, rounds, bar):
-    """Is the bar met?"""
+    """Is the bar met? No bar: it is run to see that it runs."""
     name = f"{prefixes / 1000:g} k routes, {event}"
     got = [r for r in rounds if r]
     if not got:
         print(f"{name:28} {kind.name:10} did not get there", flush=True)
         return kind is not Underlay
     outage, lost, late = (statistics.median(r[key] for r in got) for key in ("outage", "lost", "late"))
-    says = "" if kind is not Underlay else "met" if outage <= bar else "NOT MET"
+    says = "" if kind is not Underlay or bar is None else "met" if outage <= bar else "NOT MET"
     print(f"{name:28} {kind.name:10} {outage:10.2f} {lost:8.0f} {late:8.2f}  {says}", flush=True)
-    return kind is not Underlay or outage <= bar
+    return kind is not Underlay or bar is None or outage <= bar
 
 
 def run(options):
@@ -43,5 +43,5 @@ def run(options):
             kinds = [kind for kind in options.kinds if kind not in (GoBgp, OpenBgpd)]
             got = [[measure(kind, options.build, prefixes, event) for kind in kinds] for _ in range(options.rounds)]
             for i, kind in enumerate(kinds):
-                met &= show(kind, prefixes, event, [rounds[i] for rounds in got], float("inf") if options.smoke else BAR_MS)
+                met &= show(kind, prefixes, event, [rounds[i] for rounds in got], None if options.smoke else BAR_MS)
     return met
