@@ -369,3 +369,10 @@ const char *netlink_protocol_text(uint8_t protocol, char buf[NETLINK_PROTOCOL_TE
 	snprintf(buf, NETLINK_PROTOCOL_TEXT_MAX, name ? "%s (%u)" : "%s%u", name ? name : "", protocol);
 	return buf;
 }
+
+const char *netlink_table_text(uint32_t table, char buf[NETLINK_TABLE_TEXT_MAX])
+{
+	const char *name = table == RT_TABLE_MAIN ? "main" : table == RT_TABLE_LOCAL ? "local" : NULL;
+	snprintf(buf, NETLINK_TABLE_TEXT_MAX, name ? "%s (%u)" : "%s%u", name ? name : "", table);
+	return buf;
+}

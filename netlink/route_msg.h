@@ -56,6 +56,7 @@ struct netlink_route_answer {
 };
 int netlink_route_get_decode(const struct nlmsghdr *h, struct netlink_route_answer *out);
 
-/* "static (4)", or "77" where the number has no usual name. Returns buf. */
-enum { NETLINK_PROTOCOL_TEXT_MAX = 24 };
+/* "static (4)" or "main (254)", or "77" where the number has no usual name. Return buf. */
+enum { NETLINK_PROTOCOL_TEXT_MAX = 24, NETLINK_TABLE_TEXT_MAX = 24 };
 const char *netlink_protocol_text(uint8_t protocol, char buf[NETLINK_PROTOCOL_TEXT_MAX]);
+const char *netlink_table_text(uint32_t table, char buf[NETLINK_TABLE_TEXT_MAX]);

@@ -275,7 +275,7 @@ const struct command commands[] = {
 		.shape = COMMAND_TABLE,
 		.shape_with_args = COMMAND_TABLE,
 		.help = "routes of other programs on this node that our peers are told; with NAME, of this owner or entry of external:",
-		.empty = "no route was handed over, and external: finds none in the kernel",
+		.empty = "no such route: none was handed over (route add), and external: finds none in the kernel",
 		.columns = {{"prefix", "Prefix"},
 			    {"owner", "Owner"},
 			    {"from", "From"},

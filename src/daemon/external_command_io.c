@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "netlink/route_msg.h"
 #include "src/base/clock_io.h"
 #include "src/base/commands.h"
 #include "src/daemon/daemon.h"
@@ -21,7 +22,11 @@ static bool read_request(struct show *s, const char *command, struct external_re
 	struct external_fault fault;
 	if (external_request_read(r, strcmp(command, "route-remove") == 0, s->args, s->arg_count, &fault))
 		return true;
-	snprintf(s->hint_text, sizeof s->hint_text, "%s", fault.hint ? fault.hint : command_by_id(command)->args);
+	const struct command *c = command_by_id(command);
+	if (fault.hint)
+		snprintf(s->hint_text, sizeof s->hint_text, "%s", fault.hint);
+	else
+		snprintf(s->hint_text, sizeof s->hint_text, "the command is: %s %s %s", c->words[0], c->words[1], c->args);
 	fail(s, s->hint_text, "%s", fault.text);
 	return false;
 }
@@ -144,15 +149,16 @@ static struct json_object *owner_row(struct show *s, const struct external_owner
 static struct json_object *kernel_row(const struct show *s, const struct rib_entry *e, const struct rib_path *p,
 				      const struct external_rules *rules)
 {
-	char text[64], prefix[PREFIX_TEXT_MAX];
+	char text[64], table[NETLINK_TABLE_TEXT_MAX], prefix[PREFIX_TEXT_MAX];
 	const struct prefix at = rib_entry_prefix(e);
 	struct json_object *row = json_object_new_object();
 	put(row, "prefix", prefix_format(&at, prefix));
 	put(row, "owner", rules->name);
+	netlink_table_text(rules->table, table);
 	if (rules->protocol)
-		snprintf(text, sizeof text, "table %u protocol %u", rules->table, rules->protocol);
+		snprintf(text, sizeof text, "table %s protocol %u", table, rules->protocol);
 	else
-		snprintf(text, sizeof text, "table %u", rules->table);
+		snprintf(text, sizeof text, "table %s", table);
 	put(row, "from", text);
 	put_number(row, "table", rules->table);
 	if (rules->protocol)

@@ -128,7 +128,7 @@ static size_t fought_over(const struct fib *f)
 struct json_object *show_kernel(struct show *s)
 {
 	struct fib_report report;
-	char text[NETLINK_PROTOCOL_TEXT_MAX];
+	char text[NETLINK_PROTOCOL_TEXT_MAX], table[NETLINK_TABLE_TEXT_MAX];
 	if (!s->daemon->fib)
 		return fail_without_kernel(s);
 	if (s->at++)
@@ -136,7 +136,7 @@ struct json_object *show_kernel(struct show *s)
 	const struct fib *f = fib_writer_fib(s->daemon->fib);
 	struct json_object *row = json_object_new_object();
 	fib_writer_report(s->daemon->fib, &report);
-	put_number(row, "table", f->mark.table);
+	put(row, "table", netlink_table_text(f->mark.table, table));
 	put(row, "protocol", netlink_protocol_text(f->mark.protocol, text));
 	put_number(row, "metric", f->mark.metric);
 	put(row, "state", f->held ? "routes of before are kept until the peers have told theirs" : "following the table of routes");

@@ -83,7 +83,7 @@ def test_what_is_refused(wire):
                         (["add", "192.0.2.1/24", "owner", "x"], "192.0.2.0/24 is probably meant"),
                         (["add", "192.0.2.300/32", "owner", "x"], "not a prefix"),
                         (["add", ONE, "2001:db8::/32", "next-hop", "10.0.0.2", "owner", "x"], "other address family"),
-                        (["add", ONE], "owner NAME"), (["add", "owner", "x"], "prefix is needed"),
+                        (["add", ONE], "owner NAME"), (["add", "owner", "x"], "the command is: route add PREFIX..."),
                         (["add", ONE, "owner", "../x"], "1 to 63 letters"), (["add", ONE, "weight", "1", "owner", "x"], "not a prefix"),
                         (["add", ONE, "community", "1:x", "owner", "x"], "community"), (["add", ONE, "med", "x", "owner", "x"], "med"),
                         (["add", ONE, THREE, "owner", "lb"], "does not allow it"), (["add", ONE, "owner", "k"], "reads the kernel"),

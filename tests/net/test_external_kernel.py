@@ -76,6 +76,7 @@ def test_told_while_they_are_there(any_wire):
     rows = external(node)
     assert set(rows) == {(ONE, "lb"), (TWO, "lb"), (SIX, "hundred"), ("198.51.100.0/24", "hundred")}
     assert rows[ONE, "lb"]["protocol"] == 50 and rows[SIX, "hundred"]["table"] == 100 and rows[ONE, "lb"]["advertised_to"] == 1
+    assert rows[ONE, "lb"]["from"] == "table main (254) protocol 50" and rows[SIX, "hundred"]["from"] == "table 100"
     assert set(external(node, "lb")) == {(ONE, "lb"), (TWO, "lb")}
     here.ip("route", "del", TWO, "proto", "50")
     here.ip("route", "flush", "table", "100")

@@ -41,6 +41,7 @@ def test_a_flush_is_repaired_from_its_events(site):
     repaired(site, "taken", ALL)
     site.agree("the flush", ALL)
     found = kernel(site)
+    assert found["table"] == "main (254)"
     assert found["wanted"] == found["installed"] == ALL and found["failed"] == found["foreign"] == found["queued"] == 0
     assert found["audit"]["number"] <= audits + 1, "the table was read for what the events had told"
     assert differences(site) == {}
