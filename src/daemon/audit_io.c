@@ -23,6 +23,7 @@ enum {
 	SLICE_US = 1000,
 	PAUSE_MS = 1,        /* between slices */
 	JUDGED_A_STEP = 500,
+	BUSY = 2000,         /* changes that wait to be written: a reading of the table now would mostly disturb */
 	INTERRUPTED_MAX = 5, /* dumps begun anew before it is given up for now */
 	REST_SOON = 4, REST_EVERY = 100, /* times what the last took: at most a fifth, a hundredth of the processor */
 	SYNC_WAIT_MS = 10000,
@@ -35,6 +36,8 @@ struct audit {
 	ev_timer begin, step;
 	unsigned stage, interrupted, errors;
 	bool running, again;
+	unsigned asked;        /* the number of the last that somebody waits for */
+	struct tick due_at;    /* of the one that runs or is put off; not set: there is none */
 	struct tick begun_at;
 	struct audit_report report;
 	int64_t busy_us, longest_us;
@@ -105,11 +108,18 @@ static void plan(ev_timer *t, struct ev_loop *loop, int64_t ms)
 	ev_timer_start(loop, t);
 }
 
+static void due(struct audit *a)
+{
+	if (!tick_is_set(a->due_at))
+		a->due_at = clock_now();
+}
+
 static int begin(struct audit *a)
 {
 	ev_timer_stop(a->daemon->loop, &a->begin);
 	a->running = true;
 	a->again = false;
+	due(a);
 	a->fib->objects.doubted = true; /* a member that was refused, one that nobody came for: found by reading them */
 	a->stage = a->interrupted = 0;
 	a->busy_us = a->longest_us = 0;
@@ -165,12 +175,18 @@ static void say(struct audit *a, int error)
 			   x->foreign, netlink_protocol_text(x->owner, owner), first);
 }
 
-static void end(struct audit *a, int error)
+static void stop(struct audit *a)
 {
-	struct audit_report *r = &a->report;
 	netlink_socket_close(a->socket);
 	a->socket = NULL;
 	a->running = false;
+}
+
+static void end(struct audit *a, int error)
+{
+	struct audit_report *r = &a->report;
+	stop(a);
+	a->due_at = (struct tick){0};
 	a->errors = error ? a->errors + 1 : 0;
 	*r = (struct audit_report){.number = r->number + 1, .error = error, .ended_at = clock_now(), .findings = a->fib->findings};
 	r->took_ms = tick_since_ms(a->begun_at, r->ended_at);
@@ -203,10 +219,31 @@ static int slice(struct audit *a)
 	return error;
 }
 
+/* While very many routes change, the kernel looks for the place of an IPv6 dump from the start of the table each time, and so
+ * takes more of the processor than all that is written. Later, then; but not for ever, not where somebody asked, and not
+ * because of what this one has found itself or others are doing to our routes. */
+static bool had_better_wait(const struct audit *a)
+{
+	size_t found = a->running ? fib_differ(&a->fib->findings) : 0;
+	bool is_load = a->fib->todo_count > BUSY + found && list_empty(&a->fib->hurt);
+	return is_load && a->report.number >= a->asked && tick_since_ms(a->due_at, clock_now()) < EVERY_MS;
+}
+
+static void put_off(struct audit *a)
+{
+	stop(a);
+	a->again = true;
+	plan(&a->begin, a->daemon->loop, SOON_MS);
+}
+
 static void on_step(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct audit *a = t->data;
 	(void)revents;
+	if (had_better_wait(a)) {
+		put_off(a);
+		return;
+	}
 	int error = slice(a);
 	if (error == 1 || error == -EAGAIN)
 		plan(t, loop, PAUSE_MS);
@@ -225,9 +262,14 @@ static void start(struct audit *a)
 
 static void on_begin(struct ev_loop *loop, ev_timer *t, int revents)
 {
+	struct audit *a = t->data;
 	(void)loop;
 	(void)revents;
-	start(t->data);
+	due(a);
+	if (had_better_wait(a))
+		put_off(a);
+	else
+		start(a);
 }
 
 int audit_now(struct audit *a)
@@ -260,12 +302,12 @@ void audit_plan(struct audit *a)
 
 unsigned audit_demand(struct audit *a)
 {
-	if (a->running) {
+	unsigned number = a->report.number + 1 + a->running;
+	a->asked = number;
+	if (a->running)
 		a->again = true;
-		return a->report.number + 2;
-	}
-	unsigned number = a->report.number + 1; /* it may end at once, with an error */
-	start(a);
+	else
+		start(a); /* it may end at once, with an error */
 	return number;
 }
 

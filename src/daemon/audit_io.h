@@ -1,7 +1,8 @@
 /* The audit: reads what the kernel has and compares it with what rib/fib.h thinks it has; differences join the FIB's queue.
  * At the start; when something happened that no event describes (audit_plan()); when somebody asks (audit_demand()); and
  * every minute or less often for what no event told. It reads on a socket of its own in slices of a millisecond, so that a
- * long table holds nothing up, and rests in proportion to what it took.
+ * long table holds nothing up, and rests in proportion to what it took. While thousands of changes wait to be written it is put
+ * off, up to a minute, unless somebody asked for it.
  * Next-hop objects are few and are read in one go, by objects_io.h; an audit begins with the doubt that makes it do so.
  */
 #pragma once

@@ -7,6 +7,7 @@
  *  - interrupt: so many dumps more are said to have been interrupted by a change (NLM_F_DUMP_INTR).
  *  - close: on SIGUSR2 the sockets of these kinds are closed behind the daemon's back; their numbers lead to /dev/null, lest
  *    they become another file's.
+ *  - slow: so many milliseconds more for each write of routes, up to 250 of them.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,7 +28,7 @@ enum { BYTES = 1 << 17, SEQS = 1 << 14, FDS = 1024 };
 enum kind { NO_NETLINK, WRITES = 1, EVENTS = 2, QUERIES = 4 };
 
 static struct {
-	int32_t full, close, refused, closed, interrupt;
+	int32_t full, close, refused, closed, interrupt, slow;
 } *control;
 
 static uint32_t refused[SEQS];     /* by number: the number, where it was refused */
@@ -119,6 +120,7 @@ ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 	if (fd < FDS)
 		kind_of[fd] = WRITES;
 	look_at_requests(iov.iov_len);
+	usleep((useconds_t)control->slow * 1000);
 	return real_sendmsg(fd, &changed, flags);
 }
 

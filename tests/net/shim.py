@@ -13,7 +13,7 @@ class Shim:
     def __init__(self, node):
         self.node, self.control, library = node, node.dir / "shim", node.dir / "shim.so"
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
-        self.control.write_bytes(struct.pack("=iiiii", -1, 0, 0, 0, 0))
+        self.control.write_bytes(struct.pack("=iiiiii", -1, 0, 0, 0, 0, 0))
         # a sanitizer wants to be the first library, and can do without
         node.env.update(LD_PRELOAD=str(library), UNDERLAY_SHIM=str(self.control),
                         ASAN_OPTIONS=node.env["ASAN_OPTIONS"] + ":verify_asan_link_order=0")
@@ -39,6 +39,10 @@ class Shim:
 
     def interrupts_left(self):
         return self._get(4)
+
+    def slow_down(self, ms):
+        """Each write of routes takes so much longer."""
+        self._set(5, ms)
 
     def close_sockets(self, which):
         self._set(1, which)
