@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,11 +35,21 @@ int external_store_write(const char *dir, const char *name, const char *text)
 	return error ? error : file_replace(path, text);
 }
 
+/* Without waiting for anyone, as a named pipe would. NULL with errno. */
+static FILE *open_to_read(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (fd >= 0 && !f)
+		close(fd);
+	return f;
+}
+
 /* NULL with errno. */
 static char *read_whole(const char *path)
 {
 	struct stat st;
-	FILE *f = fopen(path, "re");
+	FILE *f = open_to_read(path);
 	if (!f)
 		return NULL;
 	size_t size = fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode) && st.st_size < FILE_MAX ? (size_t)st.st_size : 0;

@@ -131,6 +131,7 @@ def test_damaged_and_full(wire):
     file = store / "lb.routes"
     file.write_text(file.read_text()[:-8])
     (store / "nonsense").write_text("not ours")
+    os.mkfifo(store / "pipe.routes")  # nobody will ever write into it
     node.start().wait_established("tor", timeout=40)
     switch.wait_route(TWO)
     assert set(external(node)) == {(TWO, "whole")} and not file.exists() and (store / "lb.routes.damaged").exists()
