@@ -58,7 +58,7 @@ def test_every_group_knows_what_it_told(site):
     source.send(update(MINE, address(PEERS), [64512]))
     for i, one in enumerate(told):
         one.read_until({prefix_bytes(MINE[i])})
-    wait_until(lambda: all(node.peer(f"n{i}")["advertised"] == 1 for i in range(PEERS)), 10, "each is told one")
+    wait_until(lambda: all(node.peer(f"n{i}")["advertised"] == 1 for i in range(PEERS)), 60, "each is told one")
     source.send(update(withdrawn=MINE))
     for i, one in enumerate(told):
         one.read_until(set())

@@ -41,7 +41,7 @@ def test_one_group_serves_all_and_loses_a_dead_next_hop_in_place(net):
     ns, node, (first, _) = running(net)
     assert len(set(ids(ns).values())) == 1 and len(objects(ns)) == 3, "two next hops and one group"
     [group] = set(ids(ns).values())
-    assert 0x0ab00000 <= group <= 0x0ab0ffff
+    assert 0x40000000 <= group <= 0x4fffffff
     rows = {row["id"]: row for row in node.ask("show", "nexthops")}
     assert rows.keys() == objects(ns).keys() and rows[group]["routes"] == len(MORE)
     assert {r["nexthop_id"] for r in node.routes(OTHER)} == {group}
@@ -93,7 +93,7 @@ def test_what_others_take_away_comes_back(net):
 def test_a_restart_changes_nothing(net):
     ns, node, _ = running(net)
     before, ours = ids(ns), objects(ns)
-    ns.ip("nexthop", "add", "id", 0x0ab00001 + 0xfff, "via", "10.0.0.2", "dev", "eth0", "proto", "4")
+    ns.ip("nexthop", "add", "id", max(ours) + 1, "via", "10.0.0.2", "dev", "eth0", "proto", "4")
     watch = net.monitor(ns)
     node.kill()
     node.start()

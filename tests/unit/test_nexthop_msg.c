@@ -19,16 +19,16 @@ static union {
 
 static struct nexthop_object hop(const char *gateway, uint32_t ifindex)
 {
-	struct nexthop_object o = {.id = 0x0ab00001, .protocol = 171, .hop = {.ifindex = ifindex, .weight = 1}};
+	struct nexthop_object o = {.id = 0x40000001, .protocol = 171, .hop = {.ifindex = ifindex, .weight = 1}};
 	ck_assert(addr_parse(gateway, &o.hop.gateway));
 	return o;
 }
 
 static struct nexthop_object group(unsigned members)
 {
-	struct nexthop_object o = {.id = 0x0ab00777, .protocol = 171, .kind = NEXTHOP_OBJECT_GROUP, .member_count = members};
+	struct nexthop_object o = {.id = 0x40000777, .protocol = 171, .kind = NEXTHOP_OBJECT_GROUP, .member_count = members};
 	for (unsigned i = 0; i < members; i++) {
-		o.members[i].id = 0x0ab00001 + i;
+		o.members[i].id = 0x40000001 + i;
 		o.members[i].weight = (uint16_t)(1 + i * 37 % ROUTE_WEIGHT_MAX);
 	}
 	return o;
@@ -155,7 +155,7 @@ END_TEST
 
 START_TEST(a_route_refers_to_an_object)
 {
-	struct route r = {.mark = {.table = 254, .metric = 32, .protocol = 171}, .nexthop_id = 0x0ab00777}, back;
+	struct route r = {.mark = {.table = 254, .metric = 32, .protocol = 171}, .nexthop_id = 0x40000777}, back;
 	bool deleted;
 	ck_assert_int_eq(prefix_parse("10.244.8.0/24", &r.prefix), PREFIX_OK);
 	for (r.nexthop_count = 0; r.nexthop_count < 2; r.nexthop_count++) { /* beside the id next hops are not said */
