@@ -8,7 +8,7 @@
 #include "src/base/hash.h"
 #include "src/base/live.h"
 
-_Static_assert(offsetof(struct bgp_attrs, wire) <= 40, "there are hundreds of thousands of sets");
+_Static_assert(offsetof(struct bgp_attrs, wire) <= 44, "there are hundreds of thousands of sets");
 
 struct pool bgp_attr_store;
 static struct bgp_attr_table *tables[BGP_ATTR_TABLES_MAX];
@@ -20,9 +20,9 @@ struct bgp_attr_table *bgp_attrs_table(const struct bgp_attrs *a)
 
 /* The next hop of MP_REACH_NLRI is no part of the wire form, so it joins the key. Where NEXT_HOP is part of the
  * wire form, the key has none. */
-static uint64_t key_hash(uint32_t seed, const struct addr *mp_next_hop, const uint8_t *wire, size_t len)
+static uint32_t key_hash(uint32_t seed, const struct addr *mp_next_hop, const uint8_t *wire, size_t len)
 {
-	return hash_bytes(wire, len, mp_next_hop ? hash_bytes(mp_next_hop, sizeof *mp_next_hop, seed) : seed);
+	return (uint32_t)hash_bytes(wire, len, mp_next_hop ? hash_bytes(mp_next_hop, sizeof *mp_next_hop, seed) : seed);
 }
 
 /* What of the key is in no bytes. */
@@ -39,9 +39,8 @@ static const struct addr *mp_next_hop_of(const struct bgp_attrs *a)
 
 static uint64_t hash_of(const void *owner, uint32_t at)
 {
-	const struct bgp_attrs *a = bgp_attrs_at(at);
 	(void)owner;
-	return key_hash(key_seed(a->context, a->weight), mp_next_hop_of(a), a->wire, a->wire_len);
+	return bgp_attrs_at(at)->hash;
 }
 
 static uint32_t *link_of(const void *owner, uint32_t at)
@@ -73,14 +72,14 @@ void bgp_attr_table_fini(struct bgp_attr_table *t)
 		pool_fini(&bgp_attr_store);
 }
 
-static struct bgp_attrs *lookup(struct bgp_attr_table *t, uint64_t hash, uint32_t seed, const struct addr *mp_next_hop,
+static struct bgp_attrs *lookup(struct bgp_attr_table *t, uint32_t hash, uint32_t seed, const struct addr *mp_next_hop,
 				const uint8_t *wire, size_t len)
 {
 	struct bgp_attrs *a;
 	for (uint32_t at = *hash_index_chain(&t->sets, hash); at; at = a->hash_next) {
 		a = bgp_attrs_at(at);
-		if (key_seed(a->context, a->weight) == seed && a->wire_len == len && memcmp(a->wire, wire, len) == 0 &&
-		    (!mp_next_hop || addr_eq(mp_next_hop, mp_next_hop_of(a))))
+		if (a->hash == hash && key_seed(a->context, a->weight) == seed && a->wire_len == len &&
+		    memcmp(a->wire, wire, len) == 0 && (!mp_next_hop || addr_eq(mp_next_hop, mp_next_hop_of(a))))
 			return bgp_attrs_ref(a);
 	}
 	return NULL;
@@ -99,7 +98,7 @@ struct bgp_attrs *bgp_attrs_intern(struct bgp_attr_table *t, const struct bgp_at
 				   const uint8_t *wire, size_t len)
 {
 	uint32_t seed = key_seed(like->context, like->weight);
-	uint64_t hash = key_hash(seed, mp_next_hop, wire, len);
+	uint32_t hash = key_hash(seed, mp_next_hop, wire, len);
 	struct bgp_attrs *a = lookup(t, hash, seed, mp_next_hop, wire, len);
 	if (a)
 		return a;
@@ -110,6 +109,7 @@ struct bgp_attrs *bgp_attrs_intern(struct bgp_attr_table *t, const struct bgp_at
 	a = bgp_attrs_at(at);
 	memcpy(a, like, header);
 	a->at = at;
+	a->hash = hash;
 	a->table = t->number;
 	a->refs = 1;
 	a->wire_len = (uint16_t)len;

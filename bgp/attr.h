@@ -23,11 +23,12 @@
 enum bgp_origin { BGP_ORIGIN_IGP, BGP_ORIGIN_EGP, BGP_ORIGIN_INCOMPLETE };
 enum { BGP_DEFAULT_LOCAL_PREF = 100 };
 
-/* 40 bytes and the wire form: there are hundreds of thousands. What the decision asks for is a field, the rest is read in the
+/* 44 bytes and the wire form: there are hundreds of thousands. What the decision asks for is a field, the rest is read in the
  * wire form by the functions below. The sets of all tables live in one store of the process, where each has a position. */
 struct bgp_attrs {
 	uint32_t at;                      /* its position, for who remembers many: bgp_attrs_at() */
-	uint32_t hash_next, refs;
+	uint32_t hash_next, hash;         /* kept, since a look at wire would be one more at memory that is in no cache */
+	uint32_t refs;
 	uint32_t med, local_pref;
 	uint32_t first_as;                /* leftmost AS; 0: empty path */
 	uint16_t wire_len;

@@ -196,7 +196,12 @@ void rib_expect(const struct rib *r, const struct prefix *at, size_t n)
 	}
 	for (size_t i = 0; i < n; i++)
 		if (*chains[i])
-			__builtin_prefetch(entry(r, *chains[i]));
+			__builtin_prefetch(link_of_entry(r, *chains[i]));
+	for (size_t i = 0; i < n; i++) {
+		uint32_t second = *chains[i] ? *link_of_entry(r, *chains[i]) : 0;
+		if (second)
+			__builtin_prefetch(link_of_entry(r, second));
+	}
 }
 
 static uint32_t new_entry(struct rib *r, const struct prefix *p)

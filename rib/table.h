@@ -110,11 +110,12 @@ enum rib_entry_flag {
 
 /* 40 bytes for IPv4, 44 or 52 for IPv6. */
 struct rib_entry {
-	uint32_t hash_next, older, newer;
+	struct rib_path path; /* the best one where there is one: rib_best() */
+	uint32_t older, newer;
+	uint32_t hash_next;   /* from here on is what a look-up asks for: mostly it is in one line of the cache */
 	uint16_t path_count;
 	uint8_t flags;
 	uint8_t len;          /* of the prefix */
-	struct rib_path path; /* the best one where there is one: rib_best() */
 	uint8_t key[];        /* what of the prefix's address is not known from its family and len */
 };
 

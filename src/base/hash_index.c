@@ -35,11 +35,19 @@ static bool begin_round(struct hash_index *x)
 	return true;
 }
 
-/* Most items are in no cache: ask for them some turns before they are needed. */
+static uint32_t *first_link(const struct hash_index *x, uint32_t bucket)
+{
+	return bucket <= x->mask && x->buckets[bucket] ? x->link(x->owner, x->buckets[bucket]) : NULL;
+}
+
+/* Most items are in no cache: ask for them some turns before they are needed, for the second of a chain when the first is there. */
 static void fetch_soon(const struct hash_index *x, uint32_t bucket)
 {
-	if (bucket <= x->mask && x->buckets[bucket])
-		__builtin_prefetch(x->link(x->owner, x->buckets[bucket]));
+	const uint32_t *near = first_link(x, bucket + AHEAD), *far = first_link(x, bucket + 2 * AHEAD);
+	if (far)
+		__builtin_prefetch(far);
+	if (near && *near)
+		__builtin_prefetch(x->link(x->owner, *near));
 }
 
 /* The next bucket's items go to it and to its new half. */
@@ -47,7 +55,7 @@ static void part(struct hash_index *x)
 {
 	uint32_t low = x->parted, half = x->mask + 1, next;
 	uint32_t at = x->buckets[low];
-	fetch_soon(x, low + AHEAD);
+	fetch_soon(x, low);
 	if (x->cap == half && !begin_round(x))
 		return;
 	x->buckets[low] = x->buckets[low + half] = 0;
