@@ -24,6 +24,7 @@
 
 enum {
 	HOST_DELAY_MS = 200,
+	HOST_SETTLED_MS = 2000, /* by then the kernel has done what a link's or an address's loss makes it do */
 	HOST_EVERY_S = 60,    /* for what no event told */
 	BURST_QUIET_MS = 1000, /* without a further one, a burst of changes is over */
 	MEND_QUIET_MS = 50,   /* and the repair begins */
@@ -46,7 +47,7 @@ struct kernel_watch {
 	struct netlink_socket *socket;
 	bool broken; /* until it is mended */
 	ev_io io;
-	ev_timer pods, pods_every, facts, burst_end, mend;
+	ev_timer pods, pods_every, facts, settled, burst_end, mend;
 	struct tick mend_from;
 	int64_t mend_latest_ms;
 	struct burst burst;
@@ -95,11 +96,13 @@ static void plan_pods(struct kernel_watch *w)
 	soon(w, &w->pods, HOST_DELAY_MS);
 }
 
-/* Links and addresses decide what the kernel keeps of our routes, and what the plugin must know. */
+/* Links and addresses decide what the kernel keeps of our routes, and what the plugin must know. The kernel tells before it
+ * takes the routes out, and of these it does not tell: what is read at once may be about to go, so it is read once more. */
 static void host_changed(struct kernel_watch *w)
 {
 	audit_plan(w->audit);
 	soon(w, &w->facts, HOST_DELAY_MS);
+	soon(w, &w->settled, HOST_SETTLED_MS);
 }
 
 static void on_link_event(struct kernel_watch *w, const struct nlmsghdr *h)
@@ -303,6 +306,15 @@ static void on_facts(struct ev_loop *loop, ev_timer *t, int revents)
 	publish_plugin_facts(w->daemon);
 }
 
+static void on_settled(struct ev_loop *loop, ev_timer *t, int revents)
+{
+	struct kernel_watch *w = t->data;
+	(void)loop;
+	(void)revents;
+	w->fib->objects.doubted = true;
+	audit_plan(w->audit);
+}
+
 static void on_host_every(struct ev_loop *loop, ev_timer *t, int revents)
 {
 	struct kernel_watch *w = t->data;
@@ -369,10 +381,11 @@ int kernel_watch_new(struct kernel_watch **out, struct daemon *d, struct fib *f,
 	ev_init(&w->pods, on_pods);
 	ev_timer_init(&w->pods_every, on_host_every, HOST_EVERY_S, HOST_EVERY_S);
 	ev_init(&w->facts, on_facts);
+	ev_init(&w->settled, on_settled);
 	ev_init(&w->burst_end, on_burst_end);
 	ev_init(&w->mend, on_mend);
 	calm(w);
-	w->io.data = w->pods.data = w->pods_every.data = w->facts.data = w->burst_end.data = w->mend.data = w;
+	w->io.data = w->pods.data = w->pods_every.data = w->facts.data = w->settled.data = w->burst_end.data = w->mend.data = w;
 	int error = open_socket(w, own);
 	if (error) {
 		kernel_watch_free(w);
@@ -405,7 +418,7 @@ void kernel_watch_free(struct kernel_watch *w)
 		return;
 	ev_io_stop(w->daemon->loop, &w->io);
 	netlink_socket_close(w->socket);
-	ev_timer *timers[] = {&w->pods, &w->pods_every, &w->facts, &w->burst_end, &w->mend};
+	ev_timer *timers[] = {&w->pods, &w->pods_every, &w->facts, &w->settled, &w->burst_end, &w->mend};
 	for (size_t i = 0; i < sizeof timers / sizeof *timers; i++)
 		ev_timer_stop(w->daemon->loop, timers[i]);
 	free(w);
