@@ -76,7 +76,8 @@ class SteadyPeer(threading.Thread):
         with self.lock:
             self.wanted = False
             if self.speaker:
-                self.speaker.sock.shutdown(socket.SHUT_RDWR)
+                with contextlib.suppress(OSError):  # the other end has just ended it
+                    self.speaker.sock.shutdown(socket.SHUT_RDWR)
 
     def up(self):
         self.wanted = True
@@ -88,8 +89,7 @@ class SteadyPeer(threading.Thread):
 
     def end(self):
         self.ending = True
-        with contextlib.suppress(OSError):
-            self.down()
+        self.down()
         self.join(20)
 
     # --- words
