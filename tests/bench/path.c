@@ -39,8 +39,11 @@ void __wrap_peer_send(struct peer *p, struct block *b, uint32_t from, uint32_t t
 /* As a turn of the loop does it. */
 static void tell(void)
 {
-	while (export_work(&d, (struct tick){1000}) | rib_sweep(d.rib))
-		;
+	bool more;
+	do {
+		more = export_work(&d, (struct tick){1000});
+		more |= rib_sweep(d.rib);
+	} while (more);
 }
 
 static size_t take(const struct bgp_frame *frame)
